@@ -88,15 +88,11 @@ CP_DEVICE void AttentionTilesThread<Kernel>::makeWeights(const Stage &stage,
     mask(stage, 0, false, s);
   }
   float kept[height][2];
-  // Of a wait in front of the branch ptxas (13.0) would know no reason to come
-  // behind the exponentials, and put it there.
-  if (formWeights(s, kept)) {
-    if constexpr (Waits)
-      waitProducts<0>(out[0]);
+  bool isHigher = formWeights(s, kept);
+  if constexpr (Waits)
+    waitProductsBehind<0>(sum[0][0], sum[0][1], out[0]);
+  if (isHigher)
     scaleSums(kept);
-  } else if constexpr (Waits) {
-    waitProducts<0>(out[0]);
-  }
   packWeights(s, weights);
 }
 

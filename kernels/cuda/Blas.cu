@@ -32,12 +32,15 @@ namespace cp::kernels::cuda {
 constexpr int noTranspose = 0, transpose = 1;
 constexpr int computeF32 = 68, computeF64 = 70;
 constexpr int anyAlgorithm = -1;
+/// Parts of a sum of bf16 are added up in f32 too, which is not the default.
+constexpr int wholePrecision = 16;
 
 struct BlasFunctions {
   int (*create)(void **handle);
   int (*destroy)(void *handle);
   int (*setStream)(void *handle, void *stream);
   int (*setWorkspace)(void *handle, void *workspace, size_t bytes);
+  int (*setMathMode)(void *handle, int mode);
   const char *(*statusText)(int status);
   int (*gemm)(void *handle, int transA, int transB, int m, int n, int k,
               const void *alpha, const void *a, cudaDataType aType, int lda,
@@ -66,6 +69,7 @@ static const BlasFunctions *loadFunctions() {
   find(functions.destroy, "cublasDestroy_v2");
   find(functions.setStream, "cublasSetStream_v2");
   find(functions.setWorkspace, "cublasSetWorkspace_v2");
+  find(functions.setMathMode, "cublasSetMathMode");
   find(functions.statusText, "cublasGetStatusString");
   find(functions.gemm, "cublasGemmStridedBatchedEx");
   return isWhole ? &functions : nullptr;
@@ -87,6 +91,8 @@ const char *Blas::open(void *stream, std::unique_ptr<Blas> &made) {
   std::unique_ptr<Blas> opened(new Blas(handle, stream));
   if (int status = functions()->setStream(handle, stream))
     return fail("cublasSetStream: %s", functions()->statusText(status));
+  if (int status = functions()->setMathMode(handle, wholePrecision))
+    return fail("cublasSetMathMode: %s", functions()->statusText(status));
   // As much as it takes on sm_90 by itself. Of a handle that has its own, which
   // algorithm is taken does not depend on whether the stream is captured.
   constexpr size_t bytes = 32 << 20;

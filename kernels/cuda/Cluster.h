@@ -33,7 +33,7 @@ struct alignas(8) Arrivals {
 };
 
 /// Of a tensor of bf16 what copies of boxes need to know: see describeTensor.
-struct alignas(64) TensorMap {
+struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 

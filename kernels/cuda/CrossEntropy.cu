@@ -189,7 +189,8 @@ public:
 
   HeadRun(const char *op, const HeadArgs<T> &head, void *stream)
       : op(op), stream(stream), workspace(stream), head(head),
-        most(std::min(std::max<int64_t>(mostLogits / head.v, 1), head.l)) {}
+        most(std::min(
+            {std::max<int64_t>(mostLogits / head.v, 1), head.l, mostRows})) {}
 
   /// False where there is no memory left.
   bool allocate() {
@@ -239,6 +240,8 @@ public:
 
 private:
   static constexpr int64_t mostLogits = int64_t(1) << 26;
+  /// Of a grid.
+  static constexpr int64_t mostRows = 65535;
 };
 
 template <typename T> class HeadGradRun : HeadRun<T> {

@@ -91,8 +91,14 @@ public:
   }
 
 private:
+  template <int N, int Heads>
+  using Alone = SsdTiles<N, Heads, true, SsdForm::Alone>;
+  /// Each card has room for tiles of 128 states.
   static bool hasTiles(const SsdSizes &s) {
-    return std::is_same_v<T, BFloat16> && s.n && s.n <= 128;
+    if (!std::is_same_v<T, BFloat16> || !s.n)
+      return false;
+    using Wide = typename Alone<256, 1>::Shared;
+    return s.n <= 128 || (s.n <= 256 && sizeof(Wide) <= mostSharedMemory());
   }
   const char *formSteps(SsdWork<BFloat16> &work) {
     int64_t count = work.b * work.h * work.l;
@@ -119,26 +125,32 @@ private:
     int64_t heads, segments;
   };
   /// Blocks of so many heads that run at once. Clusters do not fit everywhere.
-  static int64_t roomFor(const SsdSizes &s, int64_t heads) {
-    using Sharing = SsdTiles<128, 1, true, SsdForm::Shared>;
-    int cluster = heads == 1 ? clusterOf<Sharing>(s) : 1;
-    return cluster > 1 ? cluster * activeClusters<Sharing>(cluster)
-                       : multiprocessors() * Sharing::residents(int(heads));
+  template <int N> static int64_t roomFor(const SsdSizes &s, int64_t heads) {
+    if constexpr (N <= 128) {
+      using Sharing = SsdTiles<N, 1, true, SsdForm::Shared>;
+      int cluster = heads == 1 ? clusterOf<Sharing>(s) : 1;
+      if (cluster > 1)
+        return cluster * activeClusters<Sharing>(cluster);
+    }
+    return multiprocessors() * Alone<N, 1>::residents(int(heads));
   }
   static Shape shapeOf(const SsdSizes &s) {
+    return s.n <= 128 ? shapeOf<128>(s) : shapeOf<256>(s);
+  }
+  template <int N> static Shape shapeOf(const SsdSizes &s) {
     // What a multiprocessor does with blocks of so many heads, beside the best.
     constexpr double rates[] = {0.8, 0.9, 1};
-    constexpr size_t bytes[] = {
-        sizeof(typename SsdTiles<128, 1, true, SsdForm::Alone>::Shared),
-        sizeof(typename SsdTiles<128, 2, true, SsdForm::Alone>::Shared),
-        sizeof(typename SsdTiles<128, 3, true, SsdForm::Alone>::Shared)};
+    constexpr size_t bytes[] = {sizeof(typename Alone<N, 1>::Shared),
+                                sizeof(typename Alone<N, 2>::Shared),
+                                sizeof(typename Alone<N, 3>::Shared)};
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
     Shape best = {1, 1};
     double most = 0;
-    for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, 3); ++heads) {
+    for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, mostHeads<N>);
+         ++heads) {
       if (heads > 1 && bytes[heads - 1] > mostSharedMemory())
         break;
-      int64_t room = roomFor(s, heads);
+      int64_t room = roomFor<N>(s, heads);
       int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
       int64_t segments = std::min(std::max<int64_t>(room / blocks, 1),
                                   std::max<int64_t>(ceilDiv(s.l, 256), 1));
@@ -187,14 +199,16 @@ private:
   }
 
   const char *runTiles(const SsdWork<T> &work) {
-    switch (shapeOf(work).heads) {
-    case 1:
-      return work.n <= 64 ? runTilesOf<64, 1>(work) : runTilesOf<128, 1>(work);
-    case 2:
-      return work.n <= 64 ? runTilesOf<64, 2>(work) : runTilesOf<128, 2>(work);
-    default:
-      return work.n <= 64 ? runTilesOf<64, 3>(work) : runTilesOf<128, 3>(work);
-    }
+    return work.n <= 64    ? runTilesOf<64>(work)
+           : work.n <= 128 ? runTilesOf<128>(work)
+                           : runTilesOf<256>(work);
+  }
+  template <int N> const char *runTilesOf(const SsdWork<T> &work) {
+    int64_t heads = shapeOf(work).heads;
+    if constexpr (mostHeads<N> > 2)
+      if (heads > 2)
+        return runTilesOf<N, 3>(work);
+    return heads > 1 ? runTilesOf<N, 2>(work) : runTilesOf<N, 1>(work);
   }
   template <int N, int Heads> const char *runTilesOf(const SsdWork<T> &work) {
     return work.after.data ? runTilesOf<N, Heads, false>(work)
@@ -202,7 +216,7 @@ private:
   }
   template <int N, int Heads, bool Outputs>
   const char *runTilesOf(const SsdWork<T> &work) {
-    if constexpr (Heads == 1) {
+    if constexpr (Heads == 1 && N <= 128) {
       using Group = SsdTiles<N, 1, Outputs, SsdForm::Warpgroup>;
       Group group = {};
       if (hasWarpgroups<Group>() && hasWholeRows<Group>(work) &&

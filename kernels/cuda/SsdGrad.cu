@@ -53,8 +53,9 @@ public:
     of.after = denseStates(work, work.segments, states);
     if constexpr (std::is_same_v<T, BFloat16>)
       if (usesMatrixUnits())
-        return work.n <= 64 ? runStates<64, Back>(of, rows, columns)
-                            : runStates<128, Back>(of, rows, columns);
+        return work.n <= 64    ? runStates<64, Back>(of, rows, columns)
+               : work.n <= 128 ? runStates<128, Back>(of, rows, columns)
+                               : runStates<256, Back>(of, rows, columns);
     return startTileStates<T, Back>(op, of, rows, columns, stream);
   }
   const char *foldBack(const View<const Acc, 4> &last,
@@ -68,9 +69,17 @@ public:
                 op);
   }
 
+  /// How many of a head's channels are taken one after the other.
+  int64_t numSlices() const {
+    return usesMatrixUnits() ? ChannelSlice::countOf(work.p) : 1;
+  }
+  /// Each card has room for tiles of 128 states.
   bool usesMatrixUnits() const {
-    return std::is_same_v<T, BFloat16> && work.p && work.p <= 64 && work.n &&
-           work.n <= 128;
+    if (!std::is_same_v<T, BFloat16> || !work.p || !work.n)
+      return false;
+    using Wide = SsdGradTiles<256, false>::Shared;
+    return work.n <= 128 ||
+           (work.n <= 256 && sizeof(Wide) <= mostSharedMemory());
   }
 
   SsdGradWork<T> work = {};
@@ -82,11 +91,22 @@ protected:
   const char *runStates(const SsdWork<BFloat16> &of,
                         const View<const BFloat16, 4> &rows,
                         const View<const BFloat16, 4> &columns) {
-    return launch(op,
-                  SsdGradStates<N, Back>{of, rows, columns,
-                                         isVectorised(rows, of.p),
-                                         isVectorised(columns, of.n)},
-                  {of.segments, of.h, of.b}, stream);
+    SsdGradStates<N, Back> kernel = {};
+    kernel.work = of;
+    kernel.rows = rows;
+    kernel.columns = columns;
+    kernel.isFastRows = isVectorised(rows, of.p);
+    kernel.isFastColumns = isVectorised(columns, of.n);
+    return startSlices(kernel, of);
+  }
+  /// A launch for each slice of channels.
+  template <typename Kernel>
+  const char *startSlices(Kernel &kernel, const SsdSizes &s) {
+    for (int64_t slice = 0; slice < numSlices(); ++slice) {
+      kernel.slice = ChannelSlice(slice, s.p);
+      CP_RETURN_IF(launch(op, kernel, {work.segments, s.h, s.b}, stream));
+    }
+    return nullptr;
   }
 
   const char *op;
@@ -120,31 +140,35 @@ public:
     CP_RETURN_IF(
         this->foldBack(args.dstate, args.dinitial, rounded(/*isBehind=*/true)));
     CP_RETURN_IF(runTiles());
+    CP_RETURN_IF(sumSteps());
     CP_RETURN_IF(sumHeads(work.dB, args.dB));
     CP_RETURN_IF(sumHeads(work.dC, args.dC));
-    int64_t parts = args.b * work.segments;
+    int64_t tiles = args.b * work.segments, parts = tiles * this->numSlices();
     CP_RETURN_IF(
         sumParts(op, work.dALog, parts, args.h, args.h, args.dALog, stream));
     CP_RETURN_IF(
         sumParts(op, work.dBias, parts, args.h, args.h, args.dDtBias, stream));
-    return sumParts(op, work.dD, parts, args.h * args.p, args.h, args.p,
+    return sumParts(op, work.dD, tiles, args.h * args.p, args.h, args.p,
                     args.dD, stream);
   }
 
 private:
   bool allocateAll() {
-    int64_t states = heads * args.p * args.n;
+    int64_t states = heads * args.p * args.n, slices = this->numSlices();
+    int64_t steps = args.b * args.l * args.h * slices;
     if (!this->allocateStates())
       return false;
     own = this->template allocate<Acc>(states);
     before = this->template allocate<Acc>(states);
-    work.dB =
-        this->template allocate<Acc>(2 * args.b * args.l * args.h * args.n);
-    work.dC = work.dB + args.b * args.l * args.h * args.n;
-    work.dALog = this->template allocate<double>(2 * heads);
-    work.dBias = work.dALog + heads;
+    work.dB = this->template allocate<Acc>(2 * steps * args.n);
+    work.dC = work.dB + steps * args.n;
+    work.dALog = this->template allocate<double>(2 * heads * slices);
+    work.dBias = work.dALog + heads * slices;
     work.dD = this->template allocate<Acc>(heads * args.p);
-    return own && before && work.dB && work.dALog && work.dD;
+    if (slices > 1)
+      work.ddtOfSlices = this->template allocate<Acc>(steps);
+    return own && before && work.dB && work.dALog && work.dD &&
+           (work.ddtOfSlices || slices == 1);
   }
 
   const char *foldForward() {
@@ -175,14 +199,17 @@ private:
   const char *runTiles() {
     if constexpr (std::is_same_v<T, BFloat16>)
       if (this->usesMatrixUnits())
-        return work.n <= 64 ? runTilesOf<64>() : runTilesOf<128>();
+        return work.n <= 64    ? runTilesOf<64>()
+               : work.n <= 128 ? runTilesOf<128>()
+                               : runTilesOf<256>();
     return launch(op, SsdGradTile<T>{work}, {work.segments, args.h, args.b},
                   stream);
   }
   template <int N> const char *runTilesOf() {
-    return hasWarpgroups<SsdGradTiles<N, true>>()
-               ? runTilesAs<SsdGradTiles<N, true>>()
-               : runTilesAs<SsdGradTiles<N, false>>();
+    if constexpr (N <= 128)
+      if (hasWarpgroups<SsdGradTiles<N, true>>())
+        return runTilesAs<SsdGradTiles<N, true>>();
+    return runTilesAs<SsdGradTiles<N, false>>();
   }
   template <typename Kernel> const char *runTilesAs() {
     Kernel kernel = {};
@@ -195,7 +222,16 @@ private:
     kernel.isFastC = isVectorised(work.C, work.n);
     kernel.isFastState = work.n % 8 == 0;
     kernel.isFastDx = isPaired(work.dx, work.p);
-    return launch(op, kernel, {work.segments, args.h, args.b}, stream);
+    return this->startSlices(kernel, args);
+  }
+
+  const char *sumSteps() {
+    if (!work.ddtOfSlices)
+      return nullptr;
+    using Sum = SumSlices<T>;
+    return launch(op, Sum{work, this->numSlices(), work.ddtOfSlices, work.ddt},
+                  {ceilDiv(args.l * args.h, int64_t(Sum::threads)), args.b},
+                  stream);
   }
 
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
@@ -207,7 +243,9 @@ private:
   template <int Width>
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
     using Sum = SumHeads<T, Width>;
-    return launch(op, Sum{work, parts, to},
+    SsdSizes sizes = work;
+    sizes.h *= this->numSlices();
+    return launch(op, Sum{sizes, parts, to},
                   {ceilDiv(args.l * args.n, int64_t(Sum::threads) * Width),
                    args.g, args.b},
                   stream);

@@ -28,6 +28,10 @@ template <typename T> struct SsdGradWork : SsdWork<T> {
   /// [b, tiles, h] and [b, tiles, h, p].
   double *dALog, *dBias;
   Acc *dD;
+  /// Where heads are taken in slices of channels, of which there are several:
+  /// [b, l, h, slices], whose sums are ddt; dB and dC are [b, l, h, slices, n]
+  /// and dALog and dBias [b, tiles, slices, h].
+  Acc *ddtOfSlices;
 
   CP_DEVICE int64_t tileOf(int64_t b, int64_t tile, int64_t head) const {
     return (b * this->segments + tile) * this->h + head;
@@ -73,6 +77,42 @@ template <typename T> struct SsdFoldBack {
 /// The sum over the heads of each group, of so many columns a thread, which
 /// divide those that there are: 1, or as many as fill 16 bytes. The parts are
 /// most of what the adjoint reads and writes.
+/// Of a head's channels those that a block has.
+struct ChannelSlice {
+  static constexpr int most = 64;
+  int64_t number, count, first, width;
+
+  static int64_t countOf(int64_t channels) { return ceilDiv(channels, most); }
+  ChannelSlice(int64_t number, int64_t channels)
+      : number(number), count(countOf(channels)), first(number * most),
+        width(least(most, channels - first)) {}
+  ChannelSlice() = default;
+};
+
+/// The sum of what slices have, rounded once: a thread a step.
+template <typename T> struct SumSlices {
+  static constexpr int threads = 128, blocks = 1;
+  using Acc = AccumulatorOf<T>;
+  using Shared = Nothing;
+
+  SsdSizes sizes;
+  int64_t count;
+  const Acc *parts;
+  View<T, 3> to;
+
+  CP_DEVICE void operator()() const {
+    int64_t element = int64_t(blockX()) * threads + thread();
+    int64_t b = blockY();
+    if (element >= sizes.l * sizes.h)
+      return;
+    const Acc *from = parts + (b * sizes.l * sizes.h + element) * count;
+    Acc sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+      sum += from[i];
+    *at(to, b, element / sizes.h, element % sizes.h) = narrowed<T>(sum);
+  }
+};
+
 template <typename T, int Width> struct SumHeads {
   static constexpr int threads = 128, blocks = 1;
   using Acc = AccumulatorOf<T>;

@@ -67,7 +67,7 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addTokensAsGroup(
 template <typename Kernel>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::addStatesAsGroup(const TileOf64 &rows,
-                                             Sums<N> &sums) const {
+                                             SumsOfN &sums) const {
   Fragments<TileOf64> ofRows;
   uint32_t a[4][4];
   CP_UNROLL

@@ -16,7 +16,7 @@ namespace cp::kernels::cuda {
 /// SsdTileStates in bf16 with 64 tokens a tile, up to 64 channels and N
 /// columns: a block a tile of a head, 16 channels a warp.
 template <int N, bool Back> struct SsdGradStates {
-  static constexpr int threads = 128, blocks = 3, band = 16;
+  static constexpr int threads = 128, blocks = N <= 128 ? 3 : 2, band = 16;
   struct Shared {
     SsdGradSteps steps;
     Tile<tileTokens, 64> rows;
@@ -27,15 +27,17 @@ template <int N, bool Back> struct SsdGradStates {
   /// What is multiplied, of [b, l, h, p] and [b, l, g, n].
   View<const BFloat16, 4> rows, columns;
   bool isFastRows, isFastColumns;
+  ChannelSlice slice;
 
   CP_DEVICE void operator()() const {
     int64_t tile = blockX(), head = blockY(), b = blockZ();
     int64_t first = tile * tileTokens;
     auto &mine = shared<Shared>();
     int count = int(least(work.l - first, tileTokens));
-    fillTile<threads>(
-        mine.rows, thread(), at(rows, b, first, head),
-        {count, int(work.p), rows.strides[1], rows.strides[3], isFastRows});
+    fillTile<threads>(mine.rows, thread(),
+                      at(rows, b, first, head, slice.first),
+                      {count, int(slice.width), rows.strides[1],
+                       rows.strides[3], isFastRows});
     fillTile<threads>(mine.columns, thread(),
                       at(columns, b, first, head / (work.h / work.g)),
                       {count, int(work.n), columns.strides[1],
@@ -51,17 +53,17 @@ template <int N, bool Back> struct SsdGradStates {
     barrier();
     float sums[N / 8][4] = {};
     addTokens(sums);
-    float *to = at(work.after, b, tile, head);
+    float *to = at(work.after, b, tile, head, slice.first);
     CP_UNROLL
     for (int j = 0; j < N / 8; ++j)
       CP_UNROLL
     for (int k = 0; k < 4; ++k) {
       int64_t channel = warp() * band + lane() / 4 + k / 2 * 8;
       int64_t column = j * 8 + lane() % 4 * 2 + k % 2;
-      if (channel < work.p && column < work.n)
+      if (channel < slice.width && column < work.n)
         to[channel * work.n + column] = sums[j][k];
     }
-    if (thread() == 0)
+    if (thread() == 0 && slice.number == 0)
       work.decays[(b * work.segments + tile) * work.h + head] =
           sharedLoad(&mine.steps.decay);
   }

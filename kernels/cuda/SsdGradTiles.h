@@ -124,30 +124,32 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addUpPairs() const {
   }
 }
 
-/// sums += weights rows, or weights^T rows.
+/// sums += weights rows, or weights^T rows, of columns from `from` on.
 template <typename Kernel>
-template <bool Transposed, typename Rows>
+template <bool Transposed, typename Rows, int Columns>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::addTokens(const Weights &weights, const Rows &rows,
-                                      Spoilt spoilt,
-                                      Sums<Rows::columns> &sums) const {
+                                      Spoilt spoilt, int from,
+                                      float (&sums)[Columns][4]) const {
   // A product of all warps has rows as they are.
   if constexpr (isOfWarpgroup)
     if (!isCareful) {
       addTokensAsGroup<Transposed>(weights, rows, sums);
       return;
     }
-  addTokensOneByOne<Transposed>(weights, rows, sums);
+  addTokensOneByOne<Transposed>(weights, rows, from, sums);
   if (isCareful) {
     keepBranch();
-    addSpoilt<Transposed>(weights, rows, spoilt, sums);
+    addSpoilt<Transposed>(weights, rows, spoilt, from, sums);
   }
 }
 
 template <typename Kernel>
-template <bool Transposed, typename Rows>
-CP_DEVICE void SsdGradTilesThread<Kernel>::addTokensOneByOne(
-    const Weights &weights, const Rows &rows, Sums<Rows::columns> &sums) const {
+template <bool Transposed, typename Rows, int Columns>
+CP_DEVICE void
+SsdGradTilesThread<Kernel>::addTokensOneByOne(const Weights &weights,
+                                              const Rows &rows, int from,
+                                              float (&sums)[Columns][4]) const {
   Fragments<Weights> ofWeights;
   Fragments<Rows> ofRows;
   CP_NO_UNROLL
@@ -159,9 +161,9 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addTokensOneByOne(
     else
       ofWeights.loadA(a, weights, top(), row);
     CP_UNROLL
-    for (int j = 0; j < Rows::columns / band; ++j) {
+    for (int j = 0; j < Columns / 2; ++j) {
       uint32_t b[4];
-      ofRows.loadB(b, rows, row, j * band);
+      ofRows.loadB(b, rows, row, from + j * band);
       if (isCareful) {
         keepBranch();
         CP_UNROLL
@@ -176,11 +178,11 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addTokensOneByOne(
 
 /// What addTokens has left out.
 template <typename Kernel>
-template <bool Transposed, typename Rows>
+template <bool Transposed, typename Rows, int Columns>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::addSpoilt(const Weights &weights, const Rows &rows,
-                                      Spoilt spoilt,
-                                      Sums<Rows::columns> &sums) const {
+                                      Spoilt spoilt, int from,
+                                      float (&sums)[Columns][4]) const {
   auto numberAt = [](const auto &tile, int row, int column) {
     BFloat16 number;
     number.bits = sharedLoad(tile.elements +
@@ -199,10 +201,10 @@ SsdGradTilesThread<Kernel>::addSpoilt(const Weights &weights, const Rows &rows,
         continue;
       float weight = numberAt(weights, t, s);
       CP_UNROLL
-      for (int j = 0; j < Rows::columns / 8; ++j)
+      for (int j = 0; j < Columns; ++j)
         CP_UNROLL
       for (int k = 0; k < 2; ++k) {
-        float number = numberAt(rows, row, columnOf(j) + k);
+        float number = numberAt(rows, row, from + columnOf(j) + k);
         if (!(0 * number == 0))
           sums[j][2 * i + k] += weight * number;
       }
@@ -210,10 +212,11 @@ SsdGradTilesThread<Kernel>::addSpoilt(const Weights &weights, const Rows &rows,
   }
 }
 
-/// sums += rows state.
+/// sums += rows state, of columns from `from` on.
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::addStates(const TileOf64 &rows,
-                                                     Sums<N> &sums) const {
+                                                     int from,
+                                                     SumsOfN &sums) const {
   if constexpr (isOfWarpgroup) {
     addStatesAsGroup(rows, sums);
   } else {
@@ -224,9 +227,9 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addStates(const TileOf64 &rows,
       uint32_t a[4];
       ofRows.loadA(a, rows, top(), k);
       CP_UNROLL
-      for (int j = 0; j < N / band; ++j) {
+      for (int j = 0; j < mostColumns / band; ++j) {
         uint32_t b[4];
-        ofState.loadB(b, mine.state, k, j * band);
+        ofState.loadB(b, mine.state, k, from + j * band);
         multiply(sums[2 * j], a, b[0], b[1]);
         multiply(sums[2 * j + 1], a, b[2], b[3]);
       }
@@ -262,7 +265,7 @@ template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::passInputs() const {
   Sums<width> within = {}, later = {};
   formLater(later);
-  addTokens<true>(mine.weightedK, mine.dy, OfDy, within);
+  addTokens<true>(mine.weightedK, mine.dy, OfDy, 0, within);
   storeInputs(within, later);
 }
 
@@ -279,7 +282,8 @@ SsdGradTilesThread<Kernel>::storeInputs(const Sums<width> &within,
       CP_UNROLL
     for (int k = 0; k < 2; ++k)
       skips[j][k] =
-          widened(*at(work.D, head(), least(columnOf(j) + k, work.p - 1)));
+          widened(*at(work.D, head(),
+                      least(kernel.slice.first + columnOf(j) + k, work.p - 1)));
   }
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
@@ -319,69 +323,80 @@ template <typename Kernel>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::storeInput(int row, int column,
                                        const float (&dx)[2]) const {
-  if (first() + row >= work.l || column >= work.p)
+  const ChannelSlice &slice = kernel.slice;
+  if (first() + row >= work.l || column >= slice.width)
     return;
-  BFloat16 *to = at(work.dx, b(), first() + row, head(), column);
+  BFloat16 *to = at(work.dx, b(), first() + row, head(), slice.first + column);
   if (kernel.isFastDx) {
     *reinterpret_cast<uint32_t *>(to) = packed(dx[0], dx[1]);
     return;
   }
   to[0] = narrowed<BFloat16>(dx[0]);
-  if (column + 1 < work.p)
+  if (column + 1 < slice.width)
     to[work.dx.strides[3]] = narrowed<BFloat16>(dx[1]);
 }
 
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::passB() const {
-  Sums<N> sums = {};
-  addStates(mine.x, sums);
-  CP_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    int row = rowOf(i);
-    bool isAtEnd = SsdGradSteps::has(mine.steps.atEnd, row);
-    float factor = sharedLoad(&mine.steps.toEnd[row]) *
-                   sharedLoad(&mine.steps.deltas[row]);
+  CP_NO_UNROLL
+  for (int from = 0; from < N; from += mostColumns) {
+    SumsOfN sums = {};
+    addStates(mine.x, from, sums);
     CP_UNROLL
-    for (int j = 0; j < N / 8; ++j)
+    for (int i = 0; i < 2; ++i) {
+      int row = rowOf(i);
+      bool isAtEnd = SsdGradSteps::has(mine.steps.atEnd, row);
+      float factor = sharedLoad(&mine.steps.toEnd[row]) *
+                     sharedLoad(&mine.steps.deltas[row]);
       CP_UNROLL
-    for (int k = 2 * i; k < 2 * i + 2; ++k)
-      sums[j][k] = isAtEnd ? factor * sums[j][k] : 0;
+      for (int j = 0; j < mostColumns / 8; ++j)
+        CP_UNROLL
+      for (int k = 2 * i; k < 2 * i + 2; ++k)
+        sums[j][k] = isAtEnd ? factor * sums[j][k] : 0;
+    }
+    addTokens<true>(mine.weightedP, mine.C, OfC, from, sums);
+    store(work.dB, from, sums);
   }
-  addTokens<true>(mine.weightedP, mine.C, OfC, sums);
-  store(work.dB, sums);
 }
 
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::passC() const {
-  Sums<N> sums = {};
-  addStates(mine.dy, sums);
   Pairs<TileOfN> pairs;
-  CP_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    int row = rowOf(i);
-    bool isAtFront = SsdGradSteps::has(mine.steps.atFront, row);
-    float fromFront = sharedLoad(&mine.steps.fromFront[row]), read = 0;
+  float reads[2] = {};
+  CP_NO_UNROLL
+  for (int from = 0; from < N; from += mostColumns) {
+    SumsOfN sums = {};
+    addStates(mine.dy, from, sums);
     CP_UNROLL
-    for (int j = 0; j < N / 8; ++j) {
-      uint32_t c = pairs.load(mine.C, top() + i * 8, j * 8);
+    for (int i = 0; i < 2; ++i) {
+      int row = rowOf(i);
+      bool isAtFront = SsdGradSteps::has(mine.steps.atFront, row);
+      float fromFront = sharedLoad(&mine.steps.fromFront[row]);
       CP_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        float &sum = sums[j][2 * i + k];
-        sum = isAtFront ? fromFront * sum : 0;
-        read += (k ? highOf(c) : lowOf(c)) * sum;
+      for (int j = 0; j < mostColumns / 8; ++j) {
+        uint32_t c = pairs.load(mine.C, top() + i * 8, from + j * 8);
+        CP_UNROLL
+        for (int k = 0; k < 2; ++k) {
+          float &sum = sums[j][2 * i + k];
+          sum = isAtFront ? fromFront * sum : 0;
+          reads[i] += (k ? highOf(c) : lowOf(c)) * sum;
+        }
       }
     }
-    read = rowSum(read);
-    if (lane() % 4 == 0)
-      sharedStore(&mine.fromFront[row], read);
+    addTokens<false>(mine.weightedP, mine.B, OfB, from, sums);
+    store(work.dC, from, sums);
   }
-  addTokens<false>(mine.weightedP, mine.B, OfB, sums);
-  store(work.dC, sums);
+  CP_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    float read = rowSum(reads[i]);
+    if (lane() % 4 == 0)
+      sharedStore(&mine.fromFront[rowOf(i)], read);
+  }
 }
 
 template <typename Kernel>
-CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to,
-                                                 const Sums<N> &sums) const {
+CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to, int from,
+                                                 const SumsOfN &sums) const {
   struct alignas(8) Two {
     float first, second;
   };
@@ -392,10 +407,10 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to,
     int64_t t = first() + rowOf(i);
     if (t >= work.l)
       continue;
-    float *row = to + ((b() * work.l + t) * work.h + head()) * work.n;
+    float *row = to + sliceOf((b() * work.l + t) * work.h + head()) * work.n;
     CP_UNROLL
-    for (int j = 0; j < N / 8; ++j) {
-      int column = columnOf(j);
+    for (int j = 0; j < mostColumns / 8; ++j) {
+      int column = from + columnOf(j);
       Two two = {sums[j][2 * i], sums[j][2 * i + 1]};
       if (arePairs && column < work.n) {
         *reinterpret_cast<Two *>(row + column) = two;

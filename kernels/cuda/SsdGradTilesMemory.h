@@ -15,9 +15,9 @@ namespace cp::kernels::cuda {
 template <typename Kernel>
 template <typename Tile>
 CP_DEVICE void SsdGradTilesThread<Kernel>::bringRows(
-    Tile &to, const View<const BFloat16, 4> &from, int64_t of, int64_t columns,
-    bool isFast) const {
-  fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of),
+    Tile &to, const View<const BFloat16, 4> &from, int64_t of, int64_t column,
+    int64_t columns, bool isFast) const {
+  fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of, column),
                             {int(least(work.l - first(), tokens)), int(columns),
                              from.strides[1], from.strides[3], isFast});
 }
@@ -26,16 +26,18 @@ template <typename Kernel>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::bringState(const BFloat16 *states) const {
   fillTile<Kernel::threads>(
-      mine.state, thread(), states + tile() * work.p * work.n,
-      {int(work.p), int(work.n), work.n, 1, kernel.isFastState});
+      mine.state, thread(), states + stateAt(),
+      {int(kernel.slice.width), int(work.n), work.n, 1, kernel.isFastState});
   commitCopies();
 }
 
 template <typename Kernel> CP_DEVICE void SsdGradTilesThread<Kernel>::bring() {
-  bringRows(mine.x, work.x, head(), work.p, kernel.isFastX);
-  bringRows(mine.dy, work.dy, head(), work.p, kernel.isFastDy);
-  bringRows(mine.B, work.B, group(), work.n, kernel.isFastB);
-  bringRows(mine.C, work.C, group(), work.n, kernel.isFastC);
+  const ChannelSlice &slice = kernel.slice;
+  bringRows(mine.x, work.x, head(), slice.first, slice.width, kernel.isFastX);
+  bringRows(mine.dy, work.dy, head(), slice.first, slice.width,
+            kernel.isFastDy);
+  bringRows(mine.B, work.B, group(), 0, work.n, kernel.isFastB);
+  bringRows(mine.C, work.C, group(), 0, work.n, kernel.isFastC);
   bringState(kernel.behind);
   if (warp() == 0)
     mine.steps.form(work, b(), first(), work.l, head());

@@ -20,39 +20,43 @@ CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
   float decay = sharedLoad(&mine.steps.decay);
   if (isStartDecay(decay))
     return 0;
-  const BFloat16 *behind = kernel.behind + tile() * work.p * work.n;
+  const BFloat16 *behind = kernel.behind + stateAt();
   float sum = kernel.isFastState ? withState(behind) : withStateByOnes(behind);
   return decay * mine.sum.of(sum);
 }
 
-/// The thread's share of the state times `behind`. All pieces are on their way
+/// The thread's share of the state times `behind`. Pieces are on their way
 /// together: one behind the other would each wait for memory.
 template <typename Kernel>
 CP_DEVICE float
 SsdGradTilesThread<Kernel>::withState(const BFloat16 *behind) const {
-  constexpr int piece = 8, count = width * N / (piece * Kernel::threads);
-  uint4 states[count], others[count];
-  CP_UNROLL
-  for (int i = 0; i < count; ++i) {
-    int at = (thread() + i * Kernel::threads) * piece;
-    int row = at / N, column = at % N;
-    bool isThere = row < work.p && column < work.n;
-    others[i] =
-        isThere
-            ? *reinterpret_cast<const uint4 *>(behind + row * work.n + column)
-            : zeros();
-    states[i] = sharedLoad(reinterpret_cast<const uint4 *>(
-        mine.state.elements + StateTile::offset(row, column)));
-  }
+  constexpr int piece = 8, all = width * N / (piece * Kernel::threads);
+  constexpr int count = all < atOnce ? all : atOnce;
   float sum = 0;
-  CP_UNROLL
-  for (int i = 0; i < count; ++i) {
-    float state[piece], other[piece];
-    widen(states[i], state);
-    widen(others[i], other);
+  CP_NO_UNROLL
+  for (int from = 0; from < all; from += count) {
+    uint4 states[count], others[count];
     CP_UNROLL
-    for (int k = 0; k < piece; ++k)
-      sum += state[k] * other[k];
+    for (int i = 0; i < count; ++i) {
+      int at = (thread() + (from + i) * Kernel::threads) * piece;
+      int row = at / N, column = at % N;
+      bool isThere = row < kernel.slice.width && column < work.n;
+      others[i] =
+          isThere
+              ? *reinterpret_cast<const uint4 *>(behind + row * work.n + column)
+              : zeros();
+      states[i] = sharedLoad(reinterpret_cast<const uint4 *>(
+          mine.state.elements + StateTile::offset(row, column)));
+    }
+    CP_UNROLL
+    for (int i = 0; i < count; ++i) {
+      float state[piece], other[piece];
+      widen(states[i], state);
+      widen(others[i], other);
+      CP_UNROLL
+      for (int k = 0; k < piece; ++k)
+        sum += state[k] * other[k];
+    }
   }
   return sum;
 }
@@ -62,7 +66,7 @@ template <typename Kernel>
 CP_DEVICE float
 SsdGradTilesThread<Kernel>::withStateByOnes(const BFloat16 *behind) const {
   float sum = 0;
-  for (int i = thread(); i < work.p * N; i += Kernel::threads) {
+  for (int i = thread(); i < kernel.slice.width * N; i += Kernel::threads) {
     int row = i / N, column = i % N;
     if (column >= work.n)
       continue;
@@ -115,8 +119,13 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
     dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) *
           stepSlopeOf(work.step, *at(work.step.dt, b(), first() + row, head()),
                       biasOf(work.step, head()));
-  if (first() + row < work.l)
-    *at(work.ddt, b(), first() + row, head()) = narrowed<BFloat16>(float(dDt));
+  if (int64_t t = first() + row; t < work.l) {
+    if (work.ddtOfSlices)
+      work.ddtOfSlices[sliceOf((b() * work.l + t) * work.h + head())] =
+          float(dDt);
+    else
+      *at(work.ddt, b(), t, head()) = narrowed<BFloat16>(float(dDt));
+  }
   double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
   double dBias = warpSum(dDt);
   if (lane() == 0) {
@@ -129,7 +138,7 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::passD() const {
   int channel = thread() - tokens;
-  if (channel < 0 || channel >= work.p)
+  if (channel < 0 || channel >= kernel.slice.width)
     return;
   auto numberAt = [&](const TileOf64 &tile, int row) {
     BFloat16 number;
@@ -139,14 +148,17 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passD() const {
   float sum = 0;
   for (int row = 0; row < tokens; ++row)
     sum += numberAt(mine.dy, row) * numberAt(mine.x, row);
-  work.dD[tile() * work.p + channel] = sum;
+  work.dD[tile() * work.p + kernel.slice.first + channel] = sum;
 }
 
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::storeTotals() const {
-  work.dALog[tile()] =
+  // [b, tiles, slices, h].
+  int64_t to = tile() - head();
+  to = to * kernel.slice.count + kernel.slice.number * work.h + head();
+  work.dALog[to] =
       sharedLoad(&mine.totals[0][0]) + sharedLoad(&mine.totals[1][0]);
-  work.dBias[tile()] =
+  work.dBias[to] =
       sharedLoad(&mine.totals[0][1]) + sharedLoad(&mine.totals[1][1]);
 }
 

@@ -17,10 +17,11 @@
 
 namespace cp::kernels::cuda {
 
-/// Of up to 64 channels and N columns. A block's four warps have 16 rows each,
-/// which they multiply one by one, or, `ByGroup`, at once; see Warpgroup.h.
+/// Of a slice of channels and N columns. A block's four warps have 16 rows
+/// each, which they multiply one by one, or, `ByGroup`, at once; see
+/// Warpgroup.h.
 template <int N, bool ByGroup> struct SsdGradTiles {
-  static constexpr int threads = 128, blocks = 2;
+  static constexpr int threads = 128, blocks = N <= 128 ? 2 : 1;
   static constexpr int tokens = tileTokens, width = 64, states = N;
   static constexpr bool isOfWarpgroup = ByGroup;
   template <int Rows, int Columns>
@@ -46,13 +47,15 @@ template <int N, bool ByGroup> struct SsdGradTiles {
     BlockVote<threads> isSpoilt;
     uint16_t spoilt[3][tokens];
   };
-  static_assert(ByGroup ? fitsSm90<Shared>(blocks)
-                        : sizeof(Shared) <= leastSharedMemory,
-                "every card has it");
+  static_assert(ByGroup    ? fitsSm90<Shared>(blocks)
+                : N <= 128 ? sizeof(Shared) <= leastSharedMemory
+                           : sizeof(Shared) <= 163 << 10,
+                "every card has it, or, of more states, is asked");
 
   SsdGradWork<BFloat16> work;
   /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
   const BFloat16 *before, *behind;
+  ChannelSlice slice;
   bool isFastX, isFastDy, isFastB, isFastC, isFastState, isFastDx;
 
   CP_DEVICE void operator()() const;
@@ -108,12 +111,24 @@ public:
 private:
   enum Spoilt { OfDy, OfB, OfC };
   template <int Columns> using Sums = float[Columns / 8][4];
+  /// Of so many columns of its rows a warp has sums at once: as many as
+  /// registers allow.
+  static constexpr int mostColumns = N < 128 ? N : 128;
+  using SumsOfN = Sums<mostColumns>;
 
   CP_DEVICE static int64_t b() { return blockZ(); }
   CP_DEVICE static int64_t head() { return blockY(); }
   CP_DEVICE int64_t group() const { return head() / (work.h / work.g); }
   CP_DEVICE static int64_t first() { return int64_t(blockX()) * tokens; }
   CP_DEVICE int64_t tile() const { return work.tileOf(b(), blockX(), head()); }
+  /// Where what all tiles have of states begins for this one.
+  CP_DEVICE int64_t stateAt() const {
+    return (tile() * work.p + kernel.slice.first) * work.n;
+  }
+  /// Of what each slice of a head has a place for.
+  CP_DEVICE int64_t sliceOf(int64_t head) const {
+    return head * kernel.slice.count + kernel.slice.number;
+  }
   /// The warp's first row, and the lane's part of a fragment; see Tile.h.
   CP_DEVICE static int top() { return warp() * band; }
   CP_DEVICE static int rowOf(int j) { return top() + j * 8 + lane() / 4; }
@@ -126,7 +141,8 @@ private:
   CP_DEVICE void bring();
   template <typename Tile>
   CP_DEVICE void bringRows(Tile &to, const View<const BFloat16, 4> &from,
-                           int64_t of, int64_t columns, bool isFast) const;
+                           int64_t of, int64_t column, int64_t columns,
+                           bool isFast) const;
   CP_DEVICE void bringState(const BFloat16 *states) const;
   CP_DEVICE bool findSpoilt() const;
   template <typename Tile> CP_DEVICE static bool hasSpoilt(const Tile &tile);
@@ -137,23 +153,25 @@ private:
   CP_DEVICE void addUpPairs() const;
   CP_DEVICE void storePairs(int column, const float (&products)[2][4],
                             const float (&others)[2][4]) const;
-  template <bool Transposed, typename Rows>
+  template <bool Transposed, typename Rows, int Columns>
   CP_DEVICE void addTokens(const Weights &weights, const Rows &rows,
-                           Spoilt spoilt, Sums<Rows::columns> &sums) const;
-  template <bool Transposed, typename Rows>
+                           Spoilt spoilt, int from,
+                           float (&sums)[Columns][4]) const;
+  template <bool Transposed, typename Rows, int Columns>
   CP_DEVICE void addTokensOneByOne(const Weights &weights, const Rows &rows,
-                                   Sums<Rows::columns> &sums) const;
-  template <bool Transposed, typename Rows>
+                                   int from, float (&sums)[Columns][4]) const;
+  template <bool Transposed, typename Rows, int Columns>
   CP_DEVICE void addSpoilt(const Weights &weights, const Rows &rows,
-                           Spoilt spoilt, Sums<Rows::columns> &sums) const;
-  CP_DEVICE void addStates(const TileOf64 &rows, Sums<N> &sums) const;
+                           Spoilt spoilt, int from,
+                           float (&sums)[Columns][4]) const;
+  CP_DEVICE void addStates(const TileOf64 &rows, int from, SumsOfN &sums) const;
   CP_DEVICE void formLater(Sums<width> &later) const;
   // The same by a warpgroup.
   CP_DEVICE void formPairsAsGroup() const;
   template <bool Transposed, typename Rows>
   CP_DEVICE void addTokensAsGroup(const Weights &weights, const Rows &rows,
                                   Sums<Rows::columns> &sums) const;
-  CP_DEVICE void addStatesAsGroup(const TileOf64 &rows, Sums<N> &sums) const;
+  CP_DEVICE void addStatesAsGroup(const TileOf64 &rows, SumsOfN &sums) const;
   CP_DEVICE void formLaterAsGroup(Sums<width> &later) const;
   CP_DEVICE void passInputs() const;
   CP_DEVICE void storeInputs(const Sums<width> &within,
@@ -161,7 +179,7 @@ private:
   CP_DEVICE void storeInput(int row, int column, const float (&dx)[2]) const;
   CP_DEVICE void passB() const;
   CP_DEVICE void passC() const;
-  CP_DEVICE void store(float *to, const Sums<N> &sums) const;
+  CP_DEVICE void store(float *to, int from, const SumsOfN &sums) const;
   CP_DEVICE float throughState() const;
   CP_DEVICE float withState(const BFloat16 *behind) const;
   CP_DEVICE float withStateByOnes(const BFloat16 *behind) const;

@@ -27,10 +27,14 @@ enum class SsdForm {
   Warpgroup
 };
 
+/// The most heads of a block: registers have their states.
+template <int N> constexpr int mostHeads = N <= 128 ? 3 : 2;
+
 /// Of scans with n <= N; but for `Alone`, n = N. `Heads` heads share a block;
 /// one with more than 64 channels counts as several.
 template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
-  static constexpr int threads = 128 * Heads, blocks = Heads == 1 ? 2 : 1;
+  static constexpr int threads = 128 * Heads,
+                       blocks = Heads == 1 && N <= 128 ? 2 : 1;
   static constexpr int states = N, heads = Heads;
   static constexpr bool hasOutputs = Outputs;
   static constexpr SsdForm form = Form;
@@ -88,7 +92,7 @@ template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
   std::conditional_t<isOfWarpgroup, TensorMap, Nothing> mapOfB, mapOfC;
 
   /// How many of its blocks a multiprocessor takes.
-  static int residents(int heads) { return heads == 1 ? 2 : 1; }
+  static int residents(int heads) { return heads == 1 && N <= 128 ? 2 : 1; }
   CP_DEVICE void operator()() const;
 };
 

@@ -112,6 +112,19 @@ CP_DEVICE void waitProducts(Sums &...sums) {
   }
 }
 
+/// The same, behind what makes two numbers without a sign, as sums of
+/// exponentials are. ptxas (13.0) puts a wait in front of what has no need of
+/// it, but not in front of a branch; and no warp may wait in another place than
+/// the others of its group, so the branch is to where nobody goes.
+template <int Groups, typename Sums>
+CP_DEVICE void waitProductsBehind(float first, float second, Sums &sums) {
+  if constexpr (codeHasWarpgroups) {
+    if ((__float_as_int(first) | __float_as_int(second)) < 0)
+      __trap();
+    waitProducts<Groups>(sums);
+  }
+}
+
 // Of d's registers eight columns.
 #define CP_EIGHT(i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
 #define CP_D64                                                                 \
@@ -185,9 +198,20 @@ template <typename... Registers> void beginProducts(Registers &...) {
   exec::beginProducts();
 }
 inline void publish() {}
-template <int Groups> void commitProducts() { exec::commitProducts(Groups); }
-template <int Groups, typename... Sums> void waitProducts(Sums &...sums) {
-  exec::waitProducts(Groups, {&sums[0][0]...});
+template <int Groups> void commitProducts(int line = __builtin_LINE()) {
+  exec::commitProducts(Groups, line);
+}
+template <int Groups, typename Sums>
+void waitProducts(Sums &sums, int line = __builtin_LINE()) {
+  exec::waitProducts(Groups, {&sums[0][0]}, line);
+}
+template <int Groups, typename Sums, typename Others>
+void waitProducts(Sums &sums, Others &others, int line = __builtin_LINE()) {
+  exec::waitProducts(Groups, {&sums[0][0], &others[0][0]}, line);
+}
+template <int Groups, typename Sums>
+void waitProductsBehind(float, float, Sums &sums, int line = __builtin_LINE()) {
+  waitProducts<Groups>(sums, line);
 }
 inline void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b, bool adds,
                          int line = __builtin_LINE()) {

@@ -345,7 +345,9 @@ void expectCotangentsOfOthersAreClean(int64_t channels) {
     if (of != OfResult)
       (isKey ? bad.k(0, badKey, 0, channel) : bad.q(0, badQuery, 0, channel)) =
           BFloat16(NAN);
+    int64_t before = numRepairs();
     Cotangents<BFloat16> got(bad, kernel, 12, of == OfResult ? badQuery : -1);
+    EXPECT_EQ(numRepairs() > before, countsRepairs());
     ASSERT_EQ(clean.message + got.message, "");
     int64_t spoilt = 0;
     auto expectSame = [&](auto &tensor, auto &expected, int64_t row,

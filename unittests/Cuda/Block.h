@@ -123,7 +123,8 @@ private:
     thisThread().fiber.leave();
   }
   bool isWithin(const void *address, size_t size) const;
-  /// "", or that the warps of a warpgroup have not had the same products.
+  /// "", or that the warps of a warpgroup have not had the same products, or
+  /// waited for them elsewhere.
   std::string compareProducts();
 
   std::vector<Thread> threads;

@@ -141,9 +141,9 @@ void addProduct(float *d, int tiles, const uint32_t (&a)[4], uint64_t b,
                 int line);
 void beginProducts();
 /// So many groups are on their way then.
-void commitProducts(int groups);
-/// `sums` are what may be read then.
-void waitProducts(int groups, std::initializer_list<float *> sums);
+void commitProducts(int groups, int line);
+/// `sums` are what may be read then. All warps of a group wait in one place.
+void waitProducts(int groups, std::initializer_list<float *> sums, int line);
 
 constexpr int mostBlocksOfACluster = 8;
 

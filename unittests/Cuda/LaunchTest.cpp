@@ -9,6 +9,7 @@
 #include "Executor.h"
 #include "SsdSupport.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <thread>
@@ -33,6 +34,38 @@ TEST(LaunchTest, OfAScan) {
   EXPECT_EQ(launchesOf({1, 64, 20, 8, 1, 8, 64}, false), 2);
   EXPECT_EQ(launchesOf({1, 64, 20, 8, 1, 8, 64}, true), 3);
   EXPECT_EQ(launchesOf({1, 600, 1, 8, 1, 8, 64}, true), 5);
+}
+
+/// Of few words more tokens than a grid has rows have logits at once.
+TEST(LaunchTest, LossOfMoreTokensThanAGridHasRows) {
+  constexpr int64_t tokens = 65600;
+  Random random(1);
+  Tensor<float> h({1, tokens, 1}, Lay::Dense, random),
+      weight({2, 1}, Lay::Dense, random), loss({1, tokens}, Lay::Dense, random),
+      lse = loss, dloss = loss, dh = h, dweight = weight;
+  h.fill(random, -2, 2);
+  weight.fill(random, -1, 1);
+  dloss.fill(random, -1, 1);
+  Tensor<int32_t> labels({1, tokens}, Lay::Dense, random);
+  for (int64_t t = 0; t < tokens; ++t)
+    labels[t] = int32_t(t % 2);
+  const Implementation &cuda = implementations().back();
+  ASSERT_EQ(run(plainImplementation().find("linear_cross_entropy", DType::F32),
+                {h.buffer(), weight.buffer(), labels.buffer()},
+                {loss.buffer(), lse.buffer()}, {-100, 0}),
+            "");
+  ASSERT_EQ(run(cuda.find("linear_cross_entropy_grad", DType::F32),
+                {h.buffer(), weight.buffer(), labels.buffer(), absent,
+                 lse.buffer(), dloss.buffer(), absent},
+                {dh.buffer(), dweight.buffer()}, {-100, 0}),
+            "");
+  for (int64_t t = 0; t < tokens; ++t) {
+    // Of two words the other one's share.
+    double apart = double(weight[1]) - double(weight[0]);
+    double sign = labels[t] ? -1 : 1;
+    double share = 1 / (1 + std::exp(-sign * apart * double(h[t])));
+    ASSERT_NEAR(dh[t], sign * apart * share * double(dloss[t]), 1e-5) << t;
+  }
 }
 
 /// What threads that begin now, as ranks do, take of the environment.

@@ -163,20 +163,26 @@ void compare(Values got, Values want) {
   }
 }
 
+/// Warpgroups serve up to 128 states.
 void check(Problem &problem) {
   Values want = adjointOf<double>(
       problem, plainImplementation().find("ssd_grad", DType::F64));
-  inEachForm([&] { compare(adjointOf<BFloat16>(problem, onCard()), want); });
+  inEachForm([&] { compare(adjointOf<BFloat16>(problem, onCard()), want); },
+             problem.s.n > 128);
 }
 
 const Shape modelShape = {1, 200, 2, 64, 1, 128};
+const Shape wideShape = {1, 200, 2, 64, 1, 256};
+const Shape slicedShape = {1, 140, 2, 128, 1, 256};
 
-/// Heads and groups, whole tiles and rests, both widths and between, and
-/// channels that do not fill a tile.
+/// Heads and groups, whole tiles and rests, each width and between, channels
+/// that do not fill a tile, and those of several.
 TEST(SsdGradTilesTest, ModelShapes) {
   for (const Shape &shape :
        {modelShape, Shape{1, 128, 4, 64, 2, 64}, Shape{2, 77, 1, 40, 1, 96},
-        Shape{1, 129, 3, 64, 1, 16}, Shape{1, 70, 2, 9, 1, 13}})
+        Shape{1, 129, 3, 64, 1, 16}, Shape{1, 70, 2, 9, 1, 13}, wideShape,
+        Shape{1, 70, 4, 40, 2, 200}, Shape{1, 70, 1, 64, 1, 135}, slicedShape,
+        Shape{2, 70, 2, 100, 2, 96}, Shape{1, 77, 3, 131, 1, 24}})
     for (uint64_t seed = 0; seed < 3; ++seed) {
       SCOPED_TRACE(testing::Message() << shape.l << " tokens, " << shape.p
                                       << " channels, seed " << seed);
@@ -203,24 +209,36 @@ TEST(SsdGradTilesTest, WithinTheSequence) {
   check(problem);
 }
 
+/// Of a card without shared memory for it, without matrix units.
+TEST(SsdGradTilesTest, ManyStatesOnASmallCard) {
+  WithSharedMemory memory(99 << 10);
+  if (memory.isLimited()) {
+    Problem problem({1, 100, 1, 64, 1, 256}, 5);
+    check(problem);
+  }
+}
+
 /// The state in front alone, which fades, and what is behind alone.
 TEST(SsdGradTilesTest, StatesAlone) {
-  Problem front(modelShape, 6);
-  for (const char *name : {"x", "dstate", "D"})
-    front.clear(name);
-  check(front);
-  Problem behind(modelShape, 7);
-  for (const char *name : {"dy", "initial", "D"})
-    behind.clear(name);
-  check(behind);
+  for (const Shape &shape : {modelShape, wideShape, slicedShape}) {
+    Problem front(shape, 6);
+    for (const char *name : {"x", "dstate", "D"})
+      front.clear(name);
+    check(front);
+    Problem behind(shape, 7);
+    for (const char *name : {"dy", "initial", "D"})
+      behind.clear(name);
+    check(behind);
+  }
 }
 
 /// Of one token's output alone comes something back, which every token in front
 /// must find at its place.
-TEST(SsdGradTilesTest, OneOutputAtATime) {
+void checkOneOutputAtATime(int64_t states) {
+  SCOPED_TRACE(testing::Message() << states << " states");
   for (int64_t token : {0, 1, 15, 16, 31, 32, 47, 63, 64, 100, 127, 128}) {
     SCOPED_TRACE(testing::Message() << "token " << token);
-    Problem problem({1, 130, 1, 64, 1, 128}, 8);
+    Problem problem({1, 130, 1, 64, 1, states}, 8);
     for (const char *name : {"initial", "dstate", "D"})
       problem.clear(name);
     Tensor<float> &dy = problem.tensors["dy"];
@@ -230,18 +248,23 @@ TEST(SsdGradTilesTest, OneOutputAtATime) {
     check(problem);
   }
 }
+TEST(SsdGradTilesTest, OneOutputAtATime) {
+  for (int64_t states : {128, 256})
+    checkOneOutputAtATime(states);
+}
 
 /// What is not a number reaches nothing that does not depend on it: other
 /// results have the same bits.
-void expectReachesWhatDepends(const char *name, bool hasDocuments) {
-  constexpr int64_t l = 200, token = 90, p = 64, n = 128, tile = 64;
+void expectReachesWhatDepends(const char *name, bool hasDocuments, int64_t p,
+                              int64_t n) {
+  constexpr int64_t l = 200, token = 90, tile = 64;
   Problem problem({1, l, 1, p, 1, n}, 9);
   // One document ends within the tile, and one begins.
   if (hasDocuments)
     problem.setDocuments({70, 30, 60});
   Problem bad = problem;
   int64_t width = bad.tensors[name].count() / l;
-  bad.tensors[name][token * width + 5] = NAN;
+  bad.tensors[name][token * width + width - 5] = NAN;
   Values want = adjointOf<double>(
       bad, plainImplementation().find("ssd_grad", DType::F64));
   Values clean = adjointOf<BFloat16>(problem, onCard());
@@ -269,7 +292,14 @@ TEST(SsdGradTilesTest, WhatIsNotANumber) {
   for (const char *name : {"dy", "B", "C", "x"})
     for (bool hasDocuments : {false, true}) {
       SCOPED_TRACE(testing::Message() << name << ' ' << hasDocuments);
-      inEachForm([=] { expectReachesWhatDepends(name, hasDocuments); });
+      for (auto [channels, states] : {std::pair<int64_t, int64_t>(64, 128),
+                                      std::pair<int64_t, int64_t>(64, 256),
+                                      std::pair<int64_t, int64_t>(100, 64)})
+        inEachForm(
+            [=, p = channels, n = states] {
+              expectReachesWhatDepends(name, hasDocuments, p, n);
+            },
+            states > 128);
     }
 }
 

@@ -57,7 +57,8 @@ const SsdShape modelShapes[] = {
     {1, 200, 2, 64, 1, 128, 64}, {1, 130, 6, 64, 2, 128, 64},
     {2, 77, 1, 64, 1, 128, 64},  {1, 129, 2, 128, 1, 64, 64},
     {1, 64, 5, 72, 1, 96, 64},   {1, 300, 4, 64, 4, 16, 64},
-    {1, 150, 8, 64, 1, 128, 64},
+    {1, 150, 8, 64, 1, 128, 64}, {1, 200, 6, 64, 2, 256, 64},
+    {1, 140, 1, 64, 1, 256, 64}, {1, 70, 3, 128, 1, 200, 64},
 };
 
 TEST(SsdTilesTest, ModelShapes) {
@@ -78,18 +79,22 @@ TEST(SsdTilesTest, ModelShapes) {
 
 /// What a tile adds: no state comes in, and D is nothing.
 TEST(SsdTilesTest, WithinTiles) {
-  Problem problem = denseProblem({1, 200, 3, 64, 1, 128, 64}, 1);
-  problem.hasInitial = problem.hasD = false;
-  check(problem);
+  for (int64_t n : {128, 256}) {
+    Problem problem = denseProblem({1, 200, 3, 64, 1, n, 64}, 1);
+    problem.hasInitial = problem.hasD = false;
+    check(problem);
+  }
 }
 
 /// A state that fades, and tokens that add nothing to it.
 TEST(SsdTilesTest, StateAlone) {
-  Problem problem = denseProblem({1, 200, 3, 64, 1, 128, 64}, 2);
-  problem.hasInitial = true;
-  problem.hasD = false;
-  fillWith(problem.x, 0);
-  check(problem);
+  for (int64_t n : {128, 256}) {
+    Problem problem = denseProblem({1, 200, 3, 64, 1, n, 64}, 2);
+    problem.hasInitial = true;
+    problem.hasD = false;
+    fillWith(problem.x, 0);
+    check(problem);
+  }
 }
 
 /// D x alone: nothing is read of any state.
@@ -103,16 +108,45 @@ TEST(SsdTilesTest, SkipAlone) {
 
 /// One token after the other puts in one number, which every later one of its
 /// tile must find at its place.
-TEST(SsdTilesTest, OneTokenAtATime) {
+void checkOneTokenAtATime(int64_t states) {
+  SCOPED_TRACE(testing::Message() << states << " states");
   for (int64_t token : {0, 1, 15, 16, 31, 32, 47, 63, 64, 100, 127, 128}) {
     SCOPED_TRACE(testing::Message() << "token " << token);
-    Problem problem = denseProblem({1, 130, 2, 64, 1, 128, 64}, 4);
+    Problem problem = denseProblem({1, 130, 2, 64, 1, states, 64}, 4);
     problem.hasInitial = problem.hasD = false;
     for (int64_t t = 0; t < problem.s.l; ++t)
       for (int64_t h = 0; h < problem.s.h; ++h)
         for (int64_t i = 0; i < problem.s.p; ++i)
           if (t != token)
             problem.x(0, t, h, i) = BFloat16(0.f);
+    check(problem);
+  }
+}
+
+TEST(SsdTilesTest, OneTokenAtATime) {
+  for (int64_t states : {128, 256})
+    checkOneTokenAtATime(states);
+}
+
+/// Each number of a state is of one of B's, and of one of C's.
+TEST(SsdTilesTest, OneStateAtATime) {
+  for (int64_t state : {0, 7, 8, 63, 64, 127, 128, 200, 255}) {
+    SCOPED_TRACE(testing::Message() << "state " << state);
+    Problem problem = denseProblem({1, 100, 2, 64, 1, 256, 64}, 5);
+    problem.hasD = false;
+    for (Tensor<BFloat16> *tensor : {&problem.B, &problem.C})
+      for (int64_t i = 0; i < tensor->count(); ++i)
+        if (i % 256 != state)
+          (*tensor)[i] = BFloat16(0.f);
+    check(problem);
+  }
+}
+
+/// Of a card without shared memory for it, without matrix units.
+TEST(SsdTilesTest, ManyStatesOnASmallCard) {
+  WithSharedMemory memory(99 << 10);
+  if (memory.isLimited()) {
+    Problem problem = denseProblem({1, 100, 2, 64, 1, 256, 64}, 5);
     check(problem);
   }
 }
@@ -124,6 +158,7 @@ TEST(SsdTilesTest, PartsOfModelShapes) {
   const Implementation &cuda = implementations().back();
   for (const SsdShape &shape : {SsdShape{1, 300, 3, 64, 1, 128, 48},
                                 SsdShape{1, 300, 3, 64, 1, 128, 128},
+                                SsdShape{1, 300, 2, 64, 1, 256, 128},
                                 SsdShape{1, 900, 1, 64, 1, 64, 64}}) {
     SCOPED_TRACE(testing::Message() << "chunks of " << shape.chunk);
     Problem problem = denseProblem(shape, 6);

@@ -131,7 +131,8 @@ std::string Block::compareProducts() {
     if (warps[i].products != warps[i / 4 * 4].products)
       text = "warps " + std::to_string(i / 4 * 4) + " and " +
              std::to_string(i) +
-             " of a warpgroup have not had the same products";
+             " of a warpgroup have not had the same products, or not waited "
+             "for them in the same places";
   for (Warp &warp : warps)
     warp.products.clear();
   return text;
@@ -170,7 +171,14 @@ static size_t onTheirWay(const Thread &thread) {
   return count;
 }
 
-void commitProducts(int groups) {
+/// What a warp says to its group in one place.
+static void noteCall(int line, int groups) {
+  if (currentBlock().running % lanes == 0)
+    currentBlock().noteProduct(line, uint64_t(groups), 0, false);
+}
+
+void commitProducts(int groups, int line) {
+  noteCall(line, groups);
   Thread &thread = currentBlock().thisThread();
   if (onTheirWay(thread) > size_t(groups))
     currentBlock().wrong("of " + std::to_string(onTheirWay(thread)) +
@@ -179,7 +187,8 @@ void commitProducts(int groups) {
   thread.productGroups.emplace_back();
 }
 
-void waitProducts(int groups, std::initializer_list<float *> sums) {
+void waitProducts(int groups, std::initializer_list<float *> sums, int line) {
+  noteCall(line, groups);
   Thread &thread = currentBlock().thisThread();
   std::vector<std::vector<float *>> &all = thread.productGroups;
   size_t left = std::min(size_t(groups) + 1, all.size());

@@ -164,6 +164,19 @@ TEST(WarpgroupTest, SeesWhatIsNotOrderedOrNotEqual) {
       multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
   }),
               HasSubstr("warps 0 and 2 of a warpgroup"));
+  // In one call of a macro all would be one line.
+  auto waitsElsewhere = [](auto &memory) {
+    float d[8][4];
+    beginProducts();
+    multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
+    commitProducts<1>();
+    if (warp() == 1)
+      waitProducts<0>(d);
+    else
+      waitProducts<0>(d);
+  };
+  EXPECT_THAT(operands.run(waitsElsewhere),
+              HasSubstr("waited for them in the same places"));
   EXPECT_THAT(operands.run([](auto &memory) {
     float d[8][4];
     multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);

@@ -229,6 +229,9 @@ char *DeviceQueue::hostMirror(size_t bytes) {
 
 char *DeviceQueue::grown(Area &area, size_t bytes) {
   if (bytes > area.bytes) {
+    // What is released then would be the recording's.
+    if (isRecording)
+      return nullptr;
     if (area.memory)
       release(area.memory);
     area.memory = allocate(int64_t(bytes));

@@ -24,11 +24,17 @@ cprt_status Queue::open() {
   constexpr size_t bytes = cuda::faultWords * sizeof(int64_t);
   if (cprt_status status = check(cudaSetDevice(card), "cudaSetDevice"))
     return status;
-  // Freed memory stays in the pool: programs take the same each step.
+  // Freed memory stays in the pool: programs take the same each step. Of what
+  // another stream has freed and may still use nothing is taken, or this stream
+  // would wait for that one, which may wait for another rank.
   cudaMemPool_t pool;
   uint64_t all = UINT64_MAX;
-  if (cudaDeviceGetDefaultMemPool(&pool, card) == cudaSuccess)
+  int no = 0;
+  if (cudaDeviceGetDefaultMemPool(&pool, card) == cudaSuccess) {
     (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+    (void)cudaMemPoolSetAttribute(
+        pool, cudaMemPoolReuseAllowInternalDependencies, &no);
+  }
   if (cprt_status status = openStream())
     return status;
   if (cprt_status status = check(
