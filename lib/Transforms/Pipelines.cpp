@@ -186,6 +186,7 @@ void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
   functions.addPass(createConvertToCalls());
   functions.addPass(createConvertElementwiseToLinalgPass());
   functions.addPass(createLinalgElementwiseOpFusionPass());
+  functions.addPass(createSplitSums());
   functions.addPass(createPrepareEntry());
   functions.addPass(createElideBuffers());
   bufferization::OneShotBufferizePassOptions bufferize;

@@ -81,9 +81,11 @@ llvm::Error checkTogether(const Options &options) {
                           "save-weights", "report", "timeline", "repeat"},
                          options);
   if (options.traceTokens)
-    return refuseRunning("--trace-tokens moves ids and computes no numbers",
+    return refuseRunning("--trace-tokens moves ids of its own and computes no "
+                         "numbers",
                          {"check", "check-against", "tolerance", "outputs",
-                          "save-weights", "timeline", "repeat"},
+                          "save-weights", "timeline", "repeat", "inputs",
+                          "rows", "labels"},
                          options);
   if (emits && firstGiven({"device"}))
     return llvm::createStringError("--emit makes code for processors alone; "

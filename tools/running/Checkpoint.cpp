@@ -348,7 +348,7 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
         std::to_string(file->tensors().size() - std::size(progressFields)) +
         " tensors of an optimizer, but this one keeps " +
         std::to_string(known - std::size(progressFields)) +
-        "; give the --optimizer of that run");
+        "; give the --optimizer and the --dtype of that run");
   return progress;
 }
 

@@ -31,8 +31,26 @@ bool hasLabel(const HostTensor &labels) {
 }
 
 bool areTokens(const HostTensor &labels, const HostTensor &ids) {
-  return labels.shape == ids.shape && labels.bytes == ids.bytes &&
-         !labels.shape.empty() && labels.shape.back() > 1;
+  constexpr size_t few = 4;
+  if (labels.shape != ids.shape || labels.shape.empty() ||
+      labels.dtype != DType::I32 || ids.dtype != DType::I32)
+    return false;
+  auto *label = reinterpret_cast<const int32_t *>(labels.bytes.data());
+  auto *id = reinterpret_cast<const int32_t *>(ids.bytes.data());
+  auto length = size_t(labels.shape.back());
+  size_t asked = 0;
+  bool mayBeNext = true;
+  for (size_t i = 0; i < labels.bytes.size() / sizeof *label; ++i) {
+    if (label[i] < 0)
+      continue;
+    if (label[i] != id[i])
+      return false;
+    ++asked;
+    // Behind the last one that is asked there may be padding.
+    mayBeNext &=
+        (i + 1) % length == 0 || label[i + 1] < 0 || label[i] == id[i + 1];
+  }
+  return asked >= few && !mayBeNext;
 }
 
 bool isDocuments(const TensorSpec &spec) {

@@ -21,8 +21,9 @@ bool isDocuments(const TensorSpec &spec);
 /// that there is nothing to be asked.
 bool hasLabel(const HostTensor &labels);
 
-/// Whether they are the ids of the tokens, which nobody has shifted to what
-/// comes next.
+/// Whether those that are asked are the ids of their tokens, which nobody has
+/// shifted to what comes next: of i32 both, four at least, and not where one
+/// token is repeated, so that what comes next is the same.
 bool areTokens(const HostTensor &labels, const HostTensor &ids);
 inline constexpr llvm::StringLiteral unshiftedText =
     "the labels are the ids of the tokens themselves; labels are what comes "

@@ -56,9 +56,9 @@ llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
   if (llvm::Error error = checkRegular(path))
     return error;
   llvm::StringRef extension = llvm::sys::path::extension(path);
-  if (extension == ".npy")
+  if (extension.equals_insensitive(".npy"))
     return readArray(path);
-  if (extension == ".ids")
+  if (extension.equals_insensitive(".ids"))
     return readTokenIds(path);
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
@@ -79,9 +79,10 @@ std::optional<std::string>
 outsideVocabulary(const std::string &what, int64_t token, int64_t vocabulary) {
   if (token >= 0 && (!vocabulary || token < vocabulary))
     return std::nullopt;
-  return what + " is " + std::to_string(token) +
-         ", but the model's vocabulary has " + std::to_string(vocabulary) +
-         " ids";
+  std::string is = what + " is " + std::to_string(token);
+  return vocabulary ? is + ", but the model's vocabulary has " +
+                          std::to_string(vocabulary) + " ids"
+                    : is + ", expected an id, which is at least 0";
 }
 
 } // namespace cp

@@ -31,9 +31,25 @@ static bool isShared(const TensorView &view) {
   return view.name == "position_ids" && view.shape[0] == 1;
 }
 
-RowData::RowData(const DataShape &shape, TensorFile file, int64_t rows)
-    : TrainingData(shape), file(std::move(file)), rows(rows),
-      order(rows, shape.seed) {}
+RowData::RowData(const DataShape &shape, TensorFile opened, int64_t rows)
+    : TrainingData(shape), file(std::move(opened)), rows(rows),
+      order(rows, shape.seed) {
+  isKnown = !llvm::sys::fs::status(file.label(), status);
+}
+
+/// What is read is the file itself, as it is by now. One that took its name
+/// does not matter.
+llvm::Error RowData::checkUnchanged() const {
+  llvm::sys::fs::file_status now;
+  if (!isKnown || llvm::sys::fs::status(file.label(), now) ||
+      now.getUniqueID() != status.getUniqueID() ||
+      (now.getSize() == status.getSize() &&
+       now.getLastModificationTime() == status.getLastModificationTime()))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      file.label() + ": was written to while it was trained on; write another "
+                     "file and rename it, and go on from a checkpoint");
+}
 
 llvm::Expected<std::unique_ptr<TrainingData>>
 RowData::read(const std::string &path, const DataShape &shape) {
@@ -54,8 +70,11 @@ RowData::read(const std::string &path, const DataShape &shape) {
   for (const TensorView &view : file->tensors())
     if (!llvm::is_contained(known, view.name))
       return llvm::createStringError(
-          path + ": no training takes '" + view.name +
-          "'; leave it out (what no loss is asked of has the label -100)");
+          path + ": no training takes '" + view.name + "'; " +
+          (view.name == "cu_seqlens"
+               ? "give the tokens of each document of a row as 'seq_lens'"
+               : "leave it out (what no loss is asked of has the label "
+                 "-100)"));
     else if (view.shape.size() != 2 ||
              (view.shape[0] != rows && !isShared(view)))
       return llvm::createStringError(
@@ -153,6 +172,8 @@ llvm::Expected<RowBatch> RowData::batchOf(ArrayRef<int64_t> wanted) const {
 }
 
 llvm::Expected<Batch> RowData::at(int64_t number) {
+  if (llvm::Error error = checkUnchanged())
+    return error;
   std::vector<int64_t> wanted;
   for (int64_t row = 0; row < shape.batch; ++row)
     wanted.push_back(order.at(number * shape.batch + row));

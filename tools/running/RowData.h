@@ -10,6 +10,7 @@
 
 #include "TrainingData.h"
 #include "cp/Execution/RowBatch.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <memory>
 
@@ -31,6 +32,7 @@ public:
 private:
   RowData(const DataShape &shape, TensorFile file, int64_t rows);
   llvm::Error check();
+  llvm::Error checkUnchanged() const;
   /// Of some rows.
   llvm::Error check(llvm::ArrayRef<int64_t> wanted);
   llvm::Expected<RowBatch> batchOf(llvm::ArrayRef<int64_t> wanted) const;
@@ -39,6 +41,9 @@ private:
                   std::vector<uint8_t> &memory) const;
 
   TensorFile file;
+  /// Of the file as it was opened, where that is known.
+  llvm::sys::fs::file_status status;
+  bool isKnown = false;
   int64_t rows;
   PassOrder order;
 };

@@ -31,17 +31,19 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
   static Flag<int64_t> accumulate(
       "accumulate", cl::desc("Batches of a step, one in memory (default: 1)"),
       cl::location(o.accumulate), cl::init(1), cl::cat(category));
-  static Flag<int64_t> steps("steps", cl::desc("Number of steps"),
-                             cl::location(o.steps), cl::init(100),
-                             cl::cat(category));
-  static Flag<double> rate("lr", cl::desc("Learning rate"),
+  static Flag<int64_t> steps(
+      "steps", cl::desc("Number of steps (default: 100)"),
+      cl::location(o.steps), cl::init(100), cl::cat(category));
+  static Flag<double> rate("lr", cl::desc("Learning rate (default: 0.001)"),
                            cl::location(o.rate), cl::init(1e-3),
                            cl::cat(category));
   static Flag<int64_t> warmup(
       "warmup", cl::desc("Steps over which the rate grows from 0"),
       cl::location(o.warmup), cl::init(0), cl::cat(category));
   static Flag<double> clip(
-      "clip", cl::desc("The largest norm of all gradients; 0: none"),
+      "clip",
+      cl::desc("The largest norm of all gradients (default: 1); 0: "
+               "none"),
       cl::location(o.clip), cl::init(1.0), cl::cat(category));
   static FileFlag csv("csv", cl::desc("The curve, a line a step"),
                       cl::location(o.csv), cl::cat(category));
@@ -73,8 +75,9 @@ llvm::Error checkTrainFlags(const RunFlags &run, const TrainFlags &flags) {
     return llvm::createStringError("--accumulate must be at least 1, but is " +
                                    std::to_string(flags.accumulate));
   if (flags.data.empty())
-    return llvm::createStringError("--data says what to train on; give a text, "
-                                   "or ids as .npy or .ids");
+    return llvm::createStringError(
+        "--data says what to train on; give a text, ids as .npy or .ids, or "
+        "rows as .safetensors");
   if (flags.every < 0)
     return llvm::createStringError(
         "--checkpoint-every must be at least 0, but is " +

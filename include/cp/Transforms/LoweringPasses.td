@@ -42,6 +42,41 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def SplitSums : Pass<"cp-split-sums", "::mlir::func::FuncOp"> {
+  let summary = "Make long sums of short ones";
+  let description = [{
+    A structured op that adds up `least` terms or more, as the loss of a sequence and
+    the gradient of a bias do, becomes one that adds up parts, side by side, and one
+    that adds these up, both of about as many terms as the root of all of them. So
+    what rounding takes off grows with that root, a count goes on behind 2^24, where
+    f32 stands still, and a device has a thread for each part.
+
+    ```mlir
+    // Becomes a sum of 1x64x64 to 64 numbers, and one of these.
+    func.func @loss(%x: tensor<1x4096xf32>, %zero: tensor<f32>) -> tensor<f32> {
+      %sum = linalg.generic {
+          indexing_maps = [affine_map<(b, l) -> (b, l)>, affine_map<(b, l) -> ()>],
+          iterator_types = ["reduction", "reduction"]}
+          ins(%x : tensor<1x4096xf32>) outs(%zero : tensor<f32>) {
+      ^bb0(%each: f32, %so_far: f32):
+        %next = arith.addf %each, %so_far : f32
+        linalg.yield %next : f32
+      } -> tensor<f32>
+      return %sum : tensor<f32>
+    }
+    ```
+
+    The parts are as many as divide the longest dimension: a prime number of tokens is
+    one sum. Sums that the runtime has are no loops by then (`cp-convert-to-calls`).
+    See test/Transforms/split-sums.mlir.
+  }];
+  let options = [Option<"least", "least", "int64_t", "1024",
+                        "How many terms a sum that is split has">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ElideBuffers : Pass<"cp-elide-buffers", "::mlir::func::FuncOp"> {
   let summary = "Let ops write where their results will be put";
   let description = [{

@@ -1,0 +1,78 @@
+// RUN: %cp-opt %s --cp-split-sums | FileCheck %s
+// RUN: %cp-opt %s --cp-split-sums=least=4097 | FileCheck %s --check-prefix=LEAST
+
+#all = affine_map<(b, l) -> (b, l)>
+#none = affine_map<(b, l) -> ()>
+
+// LEAST-LABEL: func.func @loss(
+// LEAST-COUNT-1: linalg.generic
+// LEAST-NOT:     linalg.generic
+// LEAST:         return
+
+// CHECK-LABEL: func.func @loss(
+// CHECK-SAME:    %[[X:.*]]: tensor<1x4096xf32>, %[[INIT:.*]]: tensor<f32>)
+// CHECK:         %[[WIDE:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2]] output_shape [1, 64, 64]
+// CHECK:         %[[ZEROS:.*]] = linalg.fill {{.*}} -> tensor<64xf32>
+// CHECK:         %[[PARTS:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "reduction", "parallel"]} ins(%[[WIDE]] : tensor<1x64x64xf32>) outs(%[[ZEROS]] : tensor<64xf32>)
+// CHECK:           arith.addf
+// CHECK:         %[[SUM:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[PARTS]] : tensor<64xf32>) outs(%[[INIT]] : tensor<f32>)
+// CHECK:         return %[[SUM]]
+func.func @loss(%x: tensor<1x4096xf32>, %init: tensor<f32>) -> tensor<f32> {
+  %sum = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<1x4096xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%each: f32, %so_far: f32):
+    %next = arith.addf %each, %so_far : f32
+    linalg.yield %next : f32
+  } -> tensor<f32>
+  return %sum : tensor<f32>
+}
+
+#rows = affine_map<(b, l, d) -> (b, l, d)>
+#row = affine_map<(b, l, d) -> (b, l)>
+#out = affine_map<(b, l, d) -> (d)>
+
+// Inputs with and without the dimension, and other dimensions of the result.
+// CHECK-LABEL: func.func @bias(
+// CHECK:         tensor.expand_shape %{{.*}} : tensor<2x1536x3xbf16> into tensor<2x32x48x3xbf16>
+// CHECK:         tensor.expand_shape %{{.*}} : tensor<2x1536xf32> into tensor<2x32x48xf32>
+// CHECK:         linalg.generic {{.*}}iterator_types = ["reduction", "reduction", "parallel", "parallel"]}
+// CHECK:         } -> tensor<48x3xf32>
+// CHECK:         linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]}
+func.func @bias(%dy: tensor<2x1536x3xbf16>, %weight: tensor<2x1536xf32>, %init: tensor<3xf32>) -> tensor<3xf32> {
+  %sum = linalg.generic {indexing_maps = [#rows, #row, #out], iterator_types = ["reduction", "reduction", "parallel"]} ins(%dy, %weight : tensor<2x1536x3xbf16>, tensor<2x1536xf32>) outs(%init : tensor<3xf32>) {
+  ^bb0(%each: bf16, %times: f32, %so_far: f32):
+    %wide = arith.extf %each : bf16 to f32
+    %term = arith.mulf %wide, %times : f32
+    %next = arith.addf %so_far, %term : f32
+    linalg.yield %next : f32
+  } -> tensor<3xf32>
+  return %sum : tensor<3xf32>
+}
+
+// What is no sum, is too short, of a prime number, or reads what it adds to, stays.
+// CHECK-LABEL: func.func @others(
+// CHECK-NOT:     expand_shape
+// CHECK:         return
+func.func @others(%x: tensor<1x4096xf32>, %short: tensor<1x1000xf32>, %prime: tensor<1x4099xf32>, %init: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %most = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<1x4096xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%each: f32, %so_far: f32):
+    %next = arith.maximumf %each, %so_far : f32
+    linalg.yield %next : f32
+  } -> tensor<f32>
+  %few = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%short : tensor<1x1000xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%each: f32, %so_far: f32):
+    %next = arith.addf %each, %so_far : f32
+    linalg.yield %next : f32
+  } -> tensor<f32>
+  %whole = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%prime : tensor<1x4099xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%each: f32, %so_far: f32):
+    %next = arith.addf %each, %so_far : f32
+    linalg.yield %next : f32
+  } -> tensor<f32>
+  %twice = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<1x4096xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%each: f32, %so_far: f32):
+    %half = arith.mulf %so_far, %each : f32
+    %next = arith.addf %half, %so_far : f32
+    linalg.yield %next : f32
+  } -> tensor<f32>
+  return %most, %few, %whole, %twice : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
