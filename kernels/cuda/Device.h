@@ -114,6 +114,9 @@ CP_DEVICE int lastBit(uint32_t bits) { return 31 - __clz(int(bits)); }
 CP_DEVICE void noteRepair() {}
 /// Ends the kernel with an error.
 CP_DEVICE void giveUp() { __trap(); }
+/// In memory of the card, where blocks in any order leave the same.
+CP_DEVICE void atomicLeast(int *to, int value) { atomicMin(to, value); }
+CP_DEVICE void atomicCount(int *to) { atomicAdd(to, 1); }
 /// 16 bytes that nobody reads a second time.
 CP_DEVICE uint4 loadOnce(const uint4 *from) { return __ldcs(from); }
 CP_DEVICE void storeOnce(uint4 *to, uint4 value) { __stcs(to, value); }
@@ -173,6 +176,8 @@ inline uint32_t packed(float low, float high) {
 }
 inline void noteRepair() { exec::noteRepair(); }
 inline void giveUp() { __builtin_trap(); }
+inline void atomicLeast(int *to, int value) { *to = value < *to ? value : *to; }
+inline void atomicCount(int *to) { ++*to; }
 inline int firstBit(uint32_t bits) { return bits ? __builtin_ctz(bits) : 32; }
 inline int lastBit(uint32_t bits) {
   return bits ? 31 - __builtin_clz(bits) : -1;

@@ -9,28 +9,67 @@
 #include "Moves.h"
 #include "OpArguments.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda {
 
 namespace {
 
-template <typename T> struct Zeros {
+/// Of each id the first row that has it, and how many do.
+struct IdUses {
+  static constexpr int none = 0x7fffffff;
+
+  int *first, *count;
+};
+
+template <typename T> struct Clear {
   static constexpr int threads = 256, blocks = 1;
   using Shared = Nothing;
 
   View<T, 2> to;
   int64_t rows, columns;
+  IdUses uses;
 
   CP_DEVICE void operator()() const {
     int64_t element = int64_t(blockX()) * threads + thread();
     if (element < rows * columns)
       *at(to, element / columns, element % columns) = T(0);
+    if (element < rows) {
+      uses.first[element] = IdUses::none;
+      uses.count[element] = 0;
+    }
+  }
+};
+
+/// A thread for each row of dy.
+template <typename Id> struct FindUses {
+  static constexpr int threads = 256, blocks = 1;
+  using Shared = Nothing;
+
+  const Id *ids;
+  MoveShape rows; // `from` of ids
+  int64_t count, numIds;
+  IdUses uses;
+  int64_t *fault;
+
+  CP_DEVICE void operator()() const {
+    int64_t row = int64_t(blockX()) * threads + thread();
+    if (row >= count)
+      return;
+    int64_t source, target;
+    rows.find(row, source, target);
+    int64_t id = ids[source];
+    if (id < 0 || id >= numIds)
+      return noteFault(fault, Fault::Id, row, id);
+    atomicLeast(&uses.first[id], int(row));
+    atomicCount(&uses.count[id]);
   }
 };
 
 /// A block for each row of dy. The first with an id adds up all that have it,
 /// in their order: so no two blocks write one row of the table, and sums are
-/// always the same. Each row's id is compared with that of each other row,
-/// which is little beside what a row of a wide table takes.
+/// always the same. So many rows at a time are a part of the sum, which rounds
+/// less where an id has many.
 template <typename T, typename Id> struct ScatterRows {
   static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
   /// Columns of a thread.
@@ -45,29 +84,28 @@ template <typename T, typename Id> struct ScatterRows {
   const T *dy;
   MoveShape rows; // `from` of ids, `to` of dy
   int64_t step;
-  int64_t *fault;
+  IdUses uses;
 
   CP_DEVICE void operator()() const {
     int64_t row = blockX(), id = idOf(row);
-    if (id < 0 || id >= shape.v) {
-      if (thread() == 0)
-        noteFault(fault, Fault::Id, row, id);
+    if (id < 0 || id >= shape.v || uses.first[id] != row)
       return;
-    }
     uint32_t *votes = shared<Shared>().votes;
-    for (int64_t begin = 0; begin < row; begin += threads) {
-      int64_t other = begin + thread();
-      if (anyOf(votes, other < row && idOf(other) == id))
-        return;
-    }
     Acc sums[each] = {};
-    for (int64_t begin = row; begin < shape.rows; begin += threads) {
+    int missing = uses.count[id];
+    for (int64_t begin = row; missing > 0; begin += threads) {
       int64_t other = begin + thread();
       if (!anyOf(votes, other < shape.rows && idOf(other) == id))
         continue;
+      Acc parts[each] = {};
       for (int i = 0; i < warps; ++i)
-        for (uint32_t left = sharedLoad(&votes[i]); left; left &= left - 1)
-          add(begin + i * warpSize + firstBit(left), sums);
+        for (uint32_t left = sharedLoad(&votes[i]); left; left &= left - 1) {
+          add(begin + i * warpSize + firstBit(left), parts);
+          --missing;
+        }
+      CP_UNROLL
+      for (int i = 0; i < each; ++i)
+        sums[i] += parts[i];
       barrier();
     }
     CP_UNROLL
@@ -110,17 +148,25 @@ private:
   }
 };
 
+constexpr char op[] = "embedding_grad";
+
 template <typename T, typename Id>
-const char *scatter(const EmbeddingGradBuffers<T> &args, void *stream) {
+const char *scatter(const EmbeddingGradBuffers<T> &args, const IdUses &uses,
+                    void *stream) {
+  using Find = FindUses<Id>;
   using Kernel = ScatterRows<T, Id>;
   const Buffer &ids = *args.ids, &dy = *args.dy;
+  const auto *of = static_cast<const Id *>(ids.data);
   MoveShape rows;
   for (int i = 0; i < ids.rank; ++i)
     rows.add(ids.sizes[i], ids.strides[i], dy.strides[i]);
-  return launch("embedding_grad",
-                Kernel{args, static_cast<const Id *>(ids.data),
-                       static_cast<const T *>(dy.data), rows,
-                       dy.strides[dy.rank - 1], faultRecord()},
+  if (const char *message =
+          launch(op, Find{of, rows, args.rows, args.v, uses, faultRecord()},
+                 {ceilDiv(args.rows, Find::threads)}, stream))
+    return message;
+  return launch(op,
+                Kernel{args, of, static_cast<const T *>(dy.data), rows,
+                       dy.strides[dy.rank - 1], uses},
                 {args.rows, ceilDiv(args.d, Kernel::threads * Kernel::each)},
                 stream);
 }
@@ -132,13 +178,20 @@ const char *embeddingGrad(const Call &call, void *stream) {
   EmbeddingGradBuffers<T> args;
   if (const char *message = decode(onDevice(call), args))
     return message;
-  using Fill = Zeros<AccumulatorOf<T>>;
-  if (const char *message =
-          launch("embedding_grad", Fill{args.dtable, args.v, args.d},
-                 {ceilDiv(args.v * args.d, Fill::threads)}, stream))
+  Workspace workspace(stream);
+  auto *words =
+      static_cast<int *>(workspace.allocate(size_t(2 * args.v) * sizeof(int)));
+  if (!words)
+    return outOfMemory(op);
+  const IdUses uses = {words, words + args.v};
+  using Fill = Clear<AccumulatorOf<T>>;
+  int64_t elements = args.v * std::max<int64_t>(args.d, 1);
+  if (const char *message = launch(op, Fill{args.dtable, args.v, args.d, uses},
+                                   {ceilDiv(elements, Fill::threads)}, stream))
     return message;
-  return args.ids->dtype == DType::I32 ? scatter<T, int32_t>(args, stream)
-                                       : scatter<T, int64_t>(args, stream);
+  return args.ids->dtype == DType::I32
+             ? scatter<T, int32_t>(args, uses, stream)
+             : scatter<T, int64_t>(args, uses, stream);
 }
 
 template const char *embeddingGrad<float>(const Call &, void *);

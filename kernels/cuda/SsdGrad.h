@@ -11,6 +11,8 @@
 #include "SsdPanels.h"
 #include "Vectors.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda {
 
 /// What the kernels of a call share. A segment is a tile; states are
@@ -79,13 +81,13 @@ template <typename T> struct SsdFoldBack {
 /// most of what the adjoint reads and writes.
 /// Of a head's channels those that a block has.
 struct ChannelSlice {
-  static constexpr int most = 64;
+  static constexpr int64_t most = 64;
   int64_t number, count, first, width;
 
   static int64_t countOf(int64_t channels) { return ceilDiv(channels, most); }
   ChannelSlice(int64_t number, int64_t channels)
       : number(number), count(countOf(channels)), first(number * most),
-        width(least(most, channels - first)) {}
+        width(std::min(most, channels - first)) {}
   ChannelSlice() = default;
 };
 
