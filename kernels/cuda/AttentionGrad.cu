@@ -68,12 +68,9 @@ const char *runWideTiles(const char *op,
                          Workspace &workspace, void *stream) {
   // dk and dv take more of shared memory than dq.
   constexpr int D = mostAttentionChannels;
-  auto fits = [](auto kernel) {
-    return sizeof(typename decltype(kernel)::Shared) <= mostSharedMemory();
-  };
-  if (fits(AttentionGradTiles<D, true, false, 2>()))
+  if (hasRoom<AttentionGradTiles<D, true, false, 2>>())
     return runTilesOf<D, false, 2>(op, work, workspace, stream);
-  if (fits(AttentionGradTiles<D, true, false, 1>()))
+  if (hasRoom<AttentionGradTiles<D, true, false, 1>>())
     return runTilesOf<D, false, 1>(op, work, workspace, stream);
   return runPlain(op, work, stream);
 }

@@ -8,8 +8,8 @@
 // Dao, "FlashAttention-2" (2023), section 3.1.2, in bf16 with sums in f32 and
 // weights and cotangents of products rounded to bf16. One kernel has dq, and
 // another dk and dv, so that each is added up in one order. Both are the same:
-// a block has 64 rows, 16 for each warp, of queries (q, dout) or of keys (k, v)
-// and goes through tiles of 64 of the others:
+// a block has 64 rows, 16 for each warp or two, of queries (q, dout) or of keys
+// (k, v) and goes through tiles of 64 of the others:
 //
 //   products     S = first first'^T,  dP = second second'^T
 //   weights      W = exp(scale S - lse),  dS = W (dP - inner)

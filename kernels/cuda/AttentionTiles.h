@@ -7,10 +7,11 @@
 //
 // Dao, "FlashAttention-2" (2023), in bf16 with scores and sums in f32 and
 // weights rounded to bf16. A block has 128 queries of a head, 32 for each warp
-// or 64 for each warpgroup, and goes through tiles of 64 keys: those of which a
-// query may see one, by the least and the greatest position of each, so that
-// any order of the sequence, windows and documents leave out what nobody sees.
-// A tile that each of a warp's queries sees wholly is not masked.
+// or 64 for each warpgroup, of wide heads 64, 16 for each warp, and goes
+// through tiles of 64 keys: those of which a query may see one, by the least
+// and the greatest position of each, so that any order of the sequence, windows
+// and documents leave out what nobody sees. A tile that each of a warp's
+// queries sees wholly is not masked.
 //
 // In a product a weight of 0 meets values that are not seen. Where an output is
 // not finite, the block goes through its keys again, with zeros for what is not

@@ -82,11 +82,11 @@ public:
     if constexpr (isOfWarpgroup)
       passAhead();
     else
-      passAgain(false);
+      passOfWarps(false);
     if (!memory.isWrong.of(!store()))
       return;
     noteRepair();
-    passAgain(true);
+    passOfWarps(true);
     store();
     repair();
   }
@@ -122,7 +122,7 @@ private:
   CP_DEVICE void clearSums();
   CP_DEVICE void pass(bool isCareful);
   CP_DEVICE void passInTurn(bool isCareful);
-  CP_DEVICE void passAgain(bool isCareful) {
+  CP_DEVICE void passOfWarps(bool isCareful) {
     if constexpr (isWide)
       passInTurn(isCareful);
     else

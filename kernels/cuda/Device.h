@@ -194,6 +194,10 @@ CP_DEVICE void keepBranch() { asm volatile(""); }
 
 /// The same value, which the compiler does not know to be the same: so it makes
 /// what is made of it each time, and keeps nothing of that in registers.
+CP_DEVICE int again(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
 CP_DEVICE uint4 again(uint4 value) {
   asm volatile("" : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w));
   return value;

@@ -94,6 +94,9 @@ const char *multiply(const char *op, DType dtype, const Call &call);
 /// memory that a block may have.
 int multiprocessors();
 size_t mostSharedMemory();
+template <typename Kernel> bool hasRoom() {
+  return sizeof(typename Kernel::Shared) <= mostSharedMemory();
+}
 
 struct TensorMap;
 /// Makes `map` describe a tensor of bf16 whose sizes, the last dimension's
@@ -235,7 +238,7 @@ template <typename Kernel> bool hasWarpgroups() {
 template <typename Kernel>
 const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
                         void *stream) {
-  if (sizeof(typename Kernel::Shared) > mostSharedMemory())
+  if (!hasRoom<Kernel>())
     return fail("%s: a block takes more shared memory than there is", op);
   return exec::run(op, {grid.x, grid.y, grid.z, grid.cluster}, Kernel::threads,
                    sizeof(typename Kernel::Shared), [&] { kernel(); });

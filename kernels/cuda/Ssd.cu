@@ -97,8 +97,7 @@ private:
   static bool hasTiles(const SsdSizes &s) {
     if (!std::is_same_v<T, BFloat16> || !s.n)
       return false;
-    using Wide = typename Alone<256, 1>::Shared;
-    return s.n <= 128 || (s.n <= 256 && sizeof(Wide) <= mostSharedMemory());
+    return s.n <= 128 || (s.n <= 256 && hasRoom<Alone<256, 1>>());
   }
   const char *formSteps(SsdWork<BFloat16> &work) {
     int64_t count = work.b * work.h * work.l;
@@ -140,15 +139,13 @@ private:
   template <int N> static Shape shapeOf(const SsdSizes &s) {
     // What a multiprocessor does with blocks of so many heads, beside the best.
     constexpr double rates[] = {0.8, 0.9, 1};
-    constexpr size_t bytes[] = {sizeof(typename Alone<N, 1>::Shared),
-                                sizeof(typename Alone<N, 2>::Shared),
-                                sizeof(typename Alone<N, 3>::Shared)};
+    const bool fits[] = {true, hasRoom<Alone<N, 2>>(), hasRoom<Alone<N, 3>>()};
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
     Shape best = {1, 1};
     double most = 0;
     for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, mostHeads<N>);
          ++heads) {
-      if (heads > 1 && bytes[heads - 1] > mostSharedMemory())
+      if (!fits[heads - 1])
         break;
       int64_t room = roomFor<N>(s, heads);
       int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
@@ -175,7 +172,7 @@ private:
 
   template <int N> const char *runWalk(const SsdWork<T> &work) {
     using Kernel = SsdWalk<T, N>;
-    if (sizeof(typename Kernel::Shared) > mostSharedMemory())
+    if (!hasRoom<Kernel>())
       return fail("%s: n = %lld is more than this card has shared memory for; "
                   "use a processor's kernel",
                   op, (long long)work.n);

@@ -77,9 +77,8 @@ public:
   bool usesMatrixUnits() const {
     if (!std::is_same_v<T, BFloat16> || !work.p || !work.n)
       return false;
-    using Wide = SsdGradTiles<256, false>::Shared;
     return work.n <= 128 ||
-           (work.n <= 256 && sizeof(Wide) <= mostSharedMemory());
+           (work.n <= 256 && hasRoom<SsdGradTiles<256, false>>());
   }
 
   SsdGradWork<T> work = {};
@@ -140,7 +139,7 @@ public:
     CP_RETURN_IF(
         this->foldBack(args.dstate, args.dinitial, rounded(/*isBehind=*/true)));
     CP_RETURN_IF(runTiles());
-    CP_RETURN_IF(sumSteps());
+    CP_RETURN_IF(roundSteps());
     CP_RETURN_IF(sumHeads(work.dB, args.dB));
     CP_RETURN_IF(sumHeads(work.dC, args.dC));
     int64_t tiles = args.b * work.segments, parts = tiles * this->numSlices();
@@ -155,7 +154,7 @@ public:
 private:
   bool allocateAll() {
     int64_t states = heads * args.p * args.n, slices = this->numSlices();
-    int64_t steps = args.b * args.l * args.h * slices;
+    int64_t steps = args.b * args.l * args.h;
     if (!this->allocateStates())
       return false;
     own = this->template allocate<Acc>(states);
@@ -166,9 +165,9 @@ private:
     work.dBias = work.dALog + heads * slices;
     work.dD = this->template allocate<Acc>(heads * args.p);
     if (slices > 1)
-      work.ddtOfSlices = this->template allocate<Acc>(steps);
+      work.ddtSums = this->template allocate<Acc>(steps);
     return own && before && work.dB && work.dALog && work.dD &&
-           (work.ddtOfSlices || slices == 1);
+           (work.ddtSums || slices == 1);
   }
 
   const char *foldForward() {
@@ -225,12 +224,12 @@ private:
     return this->startSlices(kernel, args);
   }
 
-  const char *sumSteps() {
-    if (!work.ddtOfSlices)
+  const char *roundSteps() {
+    if (!work.ddtSums)
       return nullptr;
-    using Sum = SumSlices<T>;
-    return launch(op, Sum{work, this->numSlices(), work.ddtOfSlices, work.ddt},
-                  {ceilDiv(args.l * args.h, int64_t(Sum::threads)), args.b},
+    using Round = RoundSteps<T>;
+    return launch(op, Round{work, work.ddtSums, work.ddt},
+                  {ceilDiv(args.l * args.h, int64_t(Round::threads)), args.b},
                   stream);
   }
 
@@ -243,9 +242,7 @@ private:
   template <int Width>
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
     using Sum = SumHeads<T, Width>;
-    SsdSizes sizes = work;
-    sizes.h *= this->numSlices();
-    return launch(op, Sum{sizes, parts, to},
+    return launch(op, Sum{work, parts, to},
                   {ceilDiv(args.l * args.n, int64_t(Sum::threads) * Width),
                    args.g, args.b},
                   stream);

@@ -30,10 +30,10 @@ template <typename T> struct SsdGradWork : SsdWork<T> {
   /// [b, tiles, h] and [b, tiles, h, p].
   double *dALog, *dBias;
   Acc *dD;
-  /// Where heads are taken in slices of channels, of which there are several:
-  /// [b, l, h, slices], whose sums are ddt; dB and dC are [b, l, h, slices, n]
-  /// and dALog and dBias [b, tiles, slices, h].
-  Acc *ddtOfSlices;
+  /// Where a head is taken in several slices of channels, one launch after the
+  /// other: [b, l, h], whose rounding is ddt. Slices add to it and to dB and
+  /// dC; dALog and dBias are [b, tiles, slices, h].
+  Acc *ddtSums;
 
   CP_DEVICE int64_t tileOf(int64_t b, int64_t tile, int64_t head) const {
     return (b * this->segments + tile) * this->h + head;
@@ -76,9 +76,6 @@ template <typename T> struct SsdFoldBack {
   }
 };
 
-/// The sum over the heads of each group, of so many columns a thread, which
-/// divide those that there are: 1, or as many as fill 16 bytes. The parts are
-/// most of what the adjoint reads and writes.
 /// Of a head's channels those that a block has.
 struct ChannelSlice {
   static constexpr int64_t most = 64;
@@ -91,30 +88,29 @@ struct ChannelSlice {
   ChannelSlice() = default;
 };
 
-/// The sum of what slices have, rounded once: a thread a step.
-template <typename T> struct SumSlices {
+/// Steps' cotangents, which slices have added up, rounded once: a thread a
+/// step.
+template <typename T> struct RoundSteps {
   static constexpr int threads = 128, blocks = 1;
   using Acc = AccumulatorOf<T>;
   using Shared = Nothing;
 
   SsdSizes sizes;
-  int64_t count;
-  const Acc *parts;
+  const Acc *sums;
   View<T, 3> to;
 
   CP_DEVICE void operator()() const {
     int64_t element = int64_t(blockX()) * threads + thread();
     int64_t b = blockY();
-    if (element >= sizes.l * sizes.h)
-      return;
-    const Acc *from = parts + (b * sizes.l * sizes.h + element) * count;
-    Acc sum = 0;
-    for (int64_t i = 0; i < count; ++i)
-      sum += from[i];
-    *at(to, b, element / sizes.h, element % sizes.h) = narrowed<T>(sum);
+    if (element < sizes.l * sizes.h)
+      *at(to, b, element / sizes.h, element % sizes.h) =
+          narrowed<T>(sums[b * sizes.l * sizes.h + element]);
   }
 };
 
+/// The sum over the heads of each group, of so many columns a thread, which
+/// divide those that there are: 1, or as many as fill 16 bytes. The parts are
+/// most of what the adjoint reads and writes.
 template <typename T, int Width> struct SumHeads {
   static constexpr int threads = 128, blocks = 1;
   using Acc = AccumulatorOf<T>;

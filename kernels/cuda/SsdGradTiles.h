@@ -401,23 +401,25 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to, int from,
     float first, second;
   };
   // Then both are there or neither is, and every row starts at one.
-  bool arePairs = work.n % 2 == 0;
+  bool arePairs = work.n % 2 == 0, adds = kernel.slice.number > 0;
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int64_t t = first() + rowOf(i);
     if (t >= work.l)
       continue;
-    float *row = to + sliceOf((b() * work.l + t) * work.h + head()) * work.n;
+    float *row = to + ((b() * work.l + t) * work.h + head()) * work.n;
     CP_UNROLL
     for (int j = 0; j < mostColumns / 8; ++j) {
       int column = from + columnOf(j);
       Two two = {sums[j][2 * i], sums[j][2 * i + 1]};
       if (arePairs && column < work.n) {
-        *reinterpret_cast<Two *>(row + column) = two;
+        auto *at = reinterpret_cast<Two *>(row + column);
+        Two before = adds ? *at : Two{0, 0};
+        *at = {before.first + two.first, before.second + two.second};
       } else if (column < work.n) {
-        row[column] = two.first;
+        row[column] = (adds ? row[column] : 0) + two.first;
         if (column + 1 < work.n)
-          row[column + 1] = two.second;
+          row[column + 1] = (adds ? row[column + 1] : 0) + two.second;
       }
     }
   }

@@ -120,11 +120,12 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
           stepSlopeOf(work.step, *at(work.step.dt, b(), first() + row, head()),
                       biasOf(work.step, head()));
   if (int64_t t = first() + row; t < work.l) {
-    if (work.ddtOfSlices)
-      work.ddtOfSlices[sliceOf((b() * work.l + t) * work.h + head())] =
-          float(dDt);
-    else
+    if (work.ddtSums) {
+      float *sum = work.ddtSums + (b() * work.l + t) * work.h + head();
+      *sum = (kernel.slice.number ? *sum : 0) + float(dDt);
+    } else {
       *at(work.ddt, b(), t, head()) = narrowed<BFloat16>(float(dDt));
+    }
   }
   double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
   double dBias = warpSum(dDt);

@@ -125,10 +125,6 @@ private:
   CP_DEVICE int64_t stateAt() const {
     return (tile() * work.p + kernel.slice.first) * work.n;
   }
-  /// Of what each slice of a head has a place for.
-  CP_DEVICE int64_t sliceOf(int64_t head) const {
-    return head * kernel.slice.count + kernel.slice.number;
-  }
   /// The warp's first row, and the lane's part of a fragment; see Tile.h.
   CP_DEVICE static int top() { return warp() * band; }
   CP_DEVICE static int rowOf(int j) { return top() + j * 8 + lane() / 4; }

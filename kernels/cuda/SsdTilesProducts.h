@@ -235,13 +235,15 @@ CP_DEVICE void SsdTilesThread<Kernel>::update(const Stage &stage, int count) {
   CP_NO_UNROLL
   for (int row = 0; row < count; row += band) {
     uint32_t x[4], b[2][4];
+    // Of so many states nothing is left for places.
+    const Fragments<TileOfN> rows = N > 128 ? rowsOfN.again() : rowsOfN;
     rowsOf64.loadATransposed(x, stage.x[own()], row, channels());
-    rowsOfN.loadB(b[0], stage.B, row, 0);
+    rows.loadB(b[0], stage.B, row, 0);
     weighInputs(steps, last, row, x);
     CP_UNROLL
     for (int column = 0; column < Kernel::columnPairs; ++column) {
       if (column + 1 < Kernel::columnPairs)
-        rowsOfN.loadB(b[(column + 1) % 2], stage.B, row, (column + 1) * band);
+        rows.loadB(b[(column + 1) % 2], stage.B, row, (column + 1) * band);
       multiply(state[2 * column], x, b[column % 2][0], b[column % 2][1]);
       multiply(state[2 * column + 1], x, b[column % 2][2], b[column % 2][3]);
     }

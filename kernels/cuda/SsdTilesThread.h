@@ -33,8 +33,8 @@ template <int N> constexpr int mostHeads = N <= 128 ? 3 : 2;
 /// Of scans with n <= N; but for `Alone`, n = N. `Heads` heads share a block;
 /// one with more than 64 channels counts as several.
 template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
-  static constexpr int threads = 128 * Heads,
-                       blocks = Heads == 1 && N <= 128 ? 2 : 1;
+  static constexpr int threads = 128 * Heads;
+  static constexpr int blocks = Heads == 1 && N <= 128 ? 2 : 1;
   static constexpr int states = N, heads = Heads;
   static constexpr bool hasOutputs = Outputs;
   static constexpr SsdForm form = Form;

@@ -126,6 +126,14 @@ public:
         crossed(
             Tile::offset(lane() % 8 + lane() / 16 * 8, lane() / 8 % 2 * 8)) {}
 
+  /// The same, of which no place in a tile is kept in registers.
+  CP_DEVICE Fragments again() const {
+    Fragments same = *this;
+    same.straight = cuda::again(straight);
+    same.crossed = cuda::again(crossed);
+    return same;
+  }
+
   /// a = the tile's block.
   CP_DEVICE void loadA(uint32_t (&a)[4], const Tile &tile, int row,
                        int column) const {

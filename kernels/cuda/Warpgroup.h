@@ -113,9 +113,10 @@ CP_DEVICE void waitProducts(Sums &...sums) {
 }
 
 /// The same, behind what makes two numbers without a sign, as sums of
-/// exponentials are. ptxas (13.0) puts a wait in front of what has no need of
-/// it, but not in front of a branch; and no warp may wait in another place than
-/// the others of its group, so the branch is to where nobody goes.
+/// exponentials are, and what is no number of a card's arithmetic. ptxas (13.0)
+/// puts a wait in front of what has no need of it, but not in front of a
+/// branch; and no warp may wait in another place than the others of its group,
+/// so the branch is to where nobody goes.
 template <int Groups, typename Sums>
 CP_DEVICE void waitProductsBehind(float first, float second, Sums &sums) {
   if constexpr (codeHasWarpgroups) {

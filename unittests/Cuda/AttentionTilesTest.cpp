@@ -98,7 +98,7 @@ template <typename Fn> void forEachModelShape(Fn fn) {
       {1, 1, 2, 256, 256, whole(150), whole(150), {}, 0.07},
       {1, 1, 1, 160, 160, whole(130), whole(210), {true, 70}, 0.09},
       {1, 1, 1, 192, 128, whole(70), whole(140), {false, 0}, 0.09},
-      {1, 1, 1, 100, 200, whole(70), whole(70), {}, 0.1},
+      {2, 2, 4, 131, 197, whole(70), whole(70), {}, 0.1},
   };
   for (const AttentionShape &shape : shapes)
     for (bool hasDocuments : {false, true}) {

@@ -182,7 +182,8 @@ TEST(SsdGradTilesTest, ModelShapes) {
        {modelShape, Shape{1, 128, 4, 64, 2, 64}, Shape{2, 77, 1, 40, 1, 96},
         Shape{1, 129, 3, 64, 1, 16}, Shape{1, 70, 2, 9, 1, 13}, wideShape,
         Shape{1, 70, 4, 40, 2, 200}, Shape{1, 70, 1, 64, 1, 135}, slicedShape,
-        Shape{2, 70, 2, 100, 2, 96}, Shape{1, 77, 3, 131, 1, 24}})
+        Shape{2, 70, 2, 100, 2, 96}, Shape{1, 77, 3, 131, 1, 24},
+        Shape{1, 70, 2, 100, 1, 13}})
     for (uint64_t seed = 0; seed < 3; ++seed) {
       SCOPED_TRACE(testing::Message() << shape.l << " tokens, " << shape.p
                                       << " channels, seed " << seed);

@@ -142,13 +142,17 @@ TEST(SsdTilesTest, OneStateAtATime) {
   }
 }
 
-/// Of a card without shared memory for it, without matrix units.
-TEST(SsdTilesTest, ManyStatesOnASmallCard) {
-  WithSharedMemory memory(99 << 10);
-  if (memory.isLimited()) {
-    Problem problem = denseProblem({1, 100, 2, 64, 1, 256, 64}, 5);
-    check(problem);
-  }
+/// On sm_80 with one head a block, on sm_86 without matrix units; there up to
+/// 128 states have fewer heads a block.
+TEST(SsdTilesTest, CardsWithLessSharedMemory) {
+  for (size_t kilobytes : {163, 99})
+    for (int64_t states : {128, 256}) {
+      SCOPED_TRACE(testing::Message() << kilobytes << " KiB, " << states);
+      WithSharedMemory memory(kilobytes << 10);
+      Problem problem = denseProblem({1, 100, 24, 64, 1, states, 64}, 5);
+      if (memory.isLimited())
+        check(problem);
+    }
 }
 
 /// A scan in two parts, as ranks cut it, in chunks that are not tiles, and in

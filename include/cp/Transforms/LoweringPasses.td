@@ -67,7 +67,7 @@ def SplitSums : Pass<"cp-split-sums", "::mlir::func::FuncOp"> {
     ```
 
     The parts are as many as divide the longest dimension: a prime number of tokens is
-    one sum. Sums that the runtime has are no loops by then (`cp-convert-to-calls`).
+    one sum. Sums that the runtime has are no loops by then (`convert-cp-to-calls`).
     See test/Transforms/split-sums.mlir.
   }];
   let options = [Option<"least", "least", "int64_t", "1024",

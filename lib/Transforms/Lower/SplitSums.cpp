@@ -36,8 +36,7 @@ bool addsUp(linalg::GenericOp op) {
                  ->getTerminator()
                  ->getOperand(0)
                  .getDefiningOp<arith::AddFOp>();
-  return add && sum.hasOneUse() && *sum.user_begin() == add &&
-         add->hasOneUse() && add.getLhs() != add.getRhs();
+  return add && sum.hasOneUse() && *sum.user_begin() == add && add->hasOneUse();
 }
 
 /// Whether each operand has the dimension by itself or not at all.
@@ -101,7 +100,14 @@ public:
   SumSplitter(linalg::GenericOp op, SumDim of, int64_t parts)
       : builder(op.getLoc(), op), op(op), dim(of.dim), parts(parts),
         each(of.size / parts),
-        type(cast<RankedTensorType>(op.getResultTypes()[0])) {}
+        type(cast<RankedTensorType>(op.getResultTypes()[0])) {
+    for (AffineExpr result : op.getIndexingMapsArray().back().getResults())
+      if (auto outer = dyn_cast<AffineDimExpr>(result);
+          outer && outer.getPosition() < dim)
+        ++place;
+      else
+        break;
+  }
 
   Value split() { return sumParts(formParts()); }
 
@@ -148,13 +154,10 @@ private:
       inputs.push_back(expanded(input->get(), map));
       maps.push_back(widened(map));
     }
-    SmallVector<int64_t> shape = {parts};
-    llvm::append_range(shape, type.getShape());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.insert(shape.begin() + place, parts);
     AffineMap out = widened(op.getIndexingMapsArray().back());
-    SmallVector<AffineExpr> results = {builder.getAffineDimExpr(dim + 1)};
-    llvm::append_range(results, out.getResults());
-    maps.push_back(
-        AffineMap::get(out.getNumDims(), 0, results, builder.getContext()));
+    maps.push_back(out.insertResult(builder.getAffineDimExpr(dim + 1), place));
     SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
     kinds.insert(kinds.begin() + dim + 1, utils::IteratorType::parallel);
     Value zero = arith::ConstantOp::create(
@@ -174,10 +177,10 @@ private:
     AffineMap from = builder.getMultiDimIdentityMap(rank + 1);
     SmallVector<utils::IteratorType> kinds(rank + 1,
                                            utils::IteratorType::parallel);
-    kinds[0] = utils::IteratorType::reduction;
+    kinds[place] = utils::IteratorType::reduction;
     return linalg::GenericOp::create(
                builder, TypeRange{type}, ValueRange{of}, op.getDpsInits(),
-               ArrayRef<AffineMap>{from, from.dropResult(0)}, kinds,
+               ArrayRef<AffineMap>{from, from.dropResult(place)}, kinds,
                [](OpBuilder &nested, Location loc, ValueRange args) {
                  Value sum =
                      arith::AddFOp::create(nested, loc, args[0], args[1]);
@@ -191,6 +194,9 @@ private:
   unsigned dim;
   int64_t parts, each;
   RankedTensorType type;
+  /// Which dimension of the result of parts these are: behind those of loops
+  /// around them, so that they lie side by side.
+  unsigned place = 0;
 };
 
 struct SplitSums : impl::SplitSumsBase<SplitSums> {
@@ -218,8 +224,7 @@ private:
       return;
     auto type = cast<RankedTensorType>(op.getResultTypes()[0]);
     int64_t sums = std::max<int64_t>(type.getNumElements(), 1);
-    int64_t parts =
-        partsOf(of->size, terms, std::max<int64_t>(mostElements / sums, 16));
+    int64_t parts = partsOf(of->size, terms, mostElements / sums);
     if (parts == 1)
       return;
     op.getResult(0).replaceAllUsesWith(SumSplitter(op, *of, parts).split());

@@ -16,8 +16,9 @@ while run.poll() is None and time.monotonic() < until:
         break
     time.sleep(0.05)
 with open(path, "r+b") as file:
+    first = file.read(1)
     file.seek(0)
-    file.write(file.read(1))
+    file.write(first)
 os.utime(path, (1, 1))
 try:
     print("status", run.wait(60), flush=True)
