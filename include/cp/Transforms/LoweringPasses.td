@@ -82,9 +82,10 @@ def ElideBuffers : Pass<"cp-elide-buffers", "::mlir::func::FuncOp"> {
   let description = [{
     Where an op writes to a tensor without values, and what it gives is then put
     into a result of the function or into a slice of another tensor, it writes there
-    at once. Upstream's `eliminateEmptyTensors` on an entry function, whose one block
-    lets the order of ops be known beforehand. See
-    test/Transforms/elide-buffers.mlir.
+    at once, where nothing reads by then what was there or what it writes over. Upstream's
+    `eliminateEmptyTensors` on an entry function, whose one block lets the order of ops be
+    known beforehand. See test/Transforms/elide-buffers.mlir and
+    test/Integration/aliases.test.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::tensor::TensorDialect"];

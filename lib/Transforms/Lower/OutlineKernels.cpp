@@ -145,16 +145,21 @@ private:
     kernel.setPrivate();
     Block *body = kernel.addEntryBlock();
     builder.setInsertionPointToStart(body);
-    IRMapping mapping;
+    // By number: an op may have one buffer twice, and another one that the
+    // kernel serves too has two.
+    SmallVector<Value> operands;
     unsigned next = 0;
     for (Value operand : op->getOperands()) {
       if (isScalarConstant(operand))
-        builder.clone(*operand.getDefiningOp(), mapping);
+        operands.push_back(
+            builder.clone(*operand.getDefiningOp())->getResult(0));
       else
-        mapping.map(operand, body->getArgument(next++));
+        operands.push_back(body->getArgument(next++));
     }
+    Operation *made = builder.clone(*op);
+    made->setOperands(operands);
     // The original is about to go.
-    kernels[builder.clone(*op, mapping)] = kernel;
+    kernels[made] = kernel;
     func::ReturnOp::create(builder, op.getLoc());
     return kernel;
   }

@@ -42,8 +42,11 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       return signalPassFailure();
     dropEmptyLoops(function);
     separateInits(function);
+    FailureOr<SmallVector<BlockArgument>> updated = findUpdates(function);
+    if (failed(updated) || failed(refuseReadsBehind(function, *updated)))
+      return signalPassFailure();
     splitReads(function);
-    if (failed(moveResults(function)))
+    if (failed(moveResults(function, *updated)))
       return signalPassFailure();
     Attribute no = BoolAttr::get(&getContext(), false);
     setArgumentAttrs(function,
@@ -136,6 +139,33 @@ private:
     return updated;
   }
 
+  /// The argument that a value is, or is a view of; null for others.
+  static BlockArgument argumentOf(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+               tensor::CollapseShapeOp>(op))
+        return {};
+      value = op->getOperand(0);
+    }
+    return cast<BlockArgument>(value);
+  }
+
+  /// A new value that no op makes is copied where the old one was at the end,
+  /// where other results may be read of that.
+  static LogicalResult refuseReturnOfOld(FunctionOpInterface function,
+                                         Operation *terminator,
+                                         unsigned updating,
+                                         BlockArgument argument) {
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+      if (i != updating && argumentOf(value) == argument)
+        return function->emitOpError("entry_c3: result ")
+               << i << " is the old value of argument '"
+               << nameOf(function, argument.getArgNumber()).getValue()
+               << "', where result " << updating
+               << " is written; return a value that an op makes of it";
+    return success();
+  }
+
   /// Whoever reads an argument behind the op that makes its new value would see
   /// that.
   static LogicalResult refuseReadsBehind(FunctionOpInterface function,
@@ -144,9 +174,13 @@ private:
     DenseMap<Operation *, size_t> numbers;
     for (auto [index, op] : llvm::enumerate(body))
       numbers[&op] = index;
-    for (auto [result, argument] :
-         llvm::zip_equal(body.getTerminator()->getOperands(), updated)) {
+    for (auto [i, argument] : llvm::enumerate(updated)) {
+      Value result = body.getTerminator()->getOperand(unsigned(i));
       Operation *update = argument ? result.getDefiningOp() : nullptr;
+      if (argument && !update &&
+          failed(refuseReturnOfOld(function, body.getTerminator(), unsigned(i),
+                                   argument)))
+        return failure();
       SmallVector<Value> values;
       if (update)
         values.push_back(argument);
@@ -197,15 +231,13 @@ private:
 
   /// Where each result goes: new values of arguments where the old ones were,
   /// and others to buffers of their own.
-  static LogicalResult moveResults(FunctionOpInterface function) {
-    FailureOr<SmallVector<BlockArgument>> updated = findUpdates(function);
-    if (failed(updated) || failed(refuseReadsBehind(function, *updated)))
-      return failure();
+  static LogicalResult moveResults(FunctionOpInterface function,
+                                   ArrayRef<BlockArgument> updated) {
     Block &body = function.getFunctionBody().front();
     Operation *terminator = body.getTerminator();
     SmallVector<Type> buffers;
     for (auto [result, argument] :
-         llvm::zip_equal(terminator->getOperands(), *updated)) {
+         llvm::zip_equal(terminator->getOperands(), updated)) {
       auto tensor = dyn_cast<RankedTensorType>(result.getType());
       if (!tensor || !tensor.hasStaticShape())
         return function->emitOpError("must return tensors of known sizes, but "
@@ -222,7 +254,7 @@ private:
             SmallVector<DictionaryAttr>(count),
             SmallVector<Location>(count, function.getLoc()))))
       return failure();
-    for (auto [i, argument] : llvm::enumerate(*updated))
+    for (auto [i, argument] : llvm::enumerate(updated))
       if (argument) {
         Value old = openArgument(function, argument);
         writeInPlace(terminator->getOperand(i), old);
@@ -231,7 +263,7 @@ private:
                                             function.getResultTypes()));
     OpBuilder builder(terminator);
     for (auto [result, argument] :
-         llvm::zip_equal(terminator->getOperands(), *updated))
+         llvm::zip_equal(terminator->getOperands(), updated))
       bufferization::MaterializeInDestinationOp::create(
           builder, terminator->getLoc(), TypeRange(), result,
           argument ? argument : function.getArgument(first++),

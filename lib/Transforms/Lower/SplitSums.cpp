@@ -8,6 +8,7 @@
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
@@ -56,7 +57,9 @@ std::optional<SumDim> dimOf(linalg::GenericOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   std::optional<SumDim> longest;
   for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    // One of the result adds up along a diagonal.
     if (kind != utils::IteratorType::reduction ||
+        op.getIndexingMapsArray().back().isFunctionOfDim(unsigned(dim)) ||
         !llvm::all_of(op.getIndexingMapsArray(),
                       [dim = unsigned(dim)](AffineMap map) {
                         return standsAlone(map, dim);
@@ -75,7 +78,8 @@ bool canSplit(linalg::GenericOp op) {
          llvm::all_of(op->getOperandTypes(),
                       [](Type type) {
                         auto tensor = dyn_cast<RankedTensorType>(type);
-                        return !tensor || tensor.hasStaticShape();
+                        return !tensor || (tensor.hasStaticShape() &&
+                                           !tensor.getEncoding());
                       }) &&
          addsUp(op);
 }
@@ -203,6 +207,14 @@ struct SplitSums : impl::SplitSumsBase<SplitSums> {
   using SplitSumsBase::SplitSumsBase;
 
   void runOnOperation() override {
+    SmallVector<linalg::ReduceOp> named;
+    getOperation().walk([&](linalg::ReduceOp op) { named.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::ReduceOp op : named)
+      if (op.hasPureTensorSemantics() && termsOf(op) >= least) {
+        rewriter.setInsertionPoint(op);
+        (void)linalg::generalizeNamedOp(rewriter, op);
+      }
     SmallVector<linalg::GenericOp> found;
     getOperation().walk([&](linalg::GenericOp op) { found.push_back(op); });
     for (linalg::GenericOp op : found)
@@ -211,15 +223,21 @@ struct SplitSums : impl::SplitSumsBase<SplitSums> {
   }
 
 private:
-  void split(linalg::GenericOp op) {
-    std::optional<SumDim> of = dimOf(op);
-    if (!of)
-      return;
+  /// Of each sum; below 0 where that is not known.
+  static int64_t termsOf(linalg::LinalgOp op) {
     int64_t terms = 1;
     for (auto [size, kind] :
          llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
       if (kind == utils::IteratorType::reduction)
-        terms *= size;
+        terms = ShapedType::isDynamic(size) || terms < 0 ? -1 : terms * size;
+    return terms;
+  }
+
+  void split(linalg::GenericOp op) {
+    std::optional<SumDim> of = dimOf(op);
+    if (!of)
+      return;
+    int64_t terms = termsOf(op);
     if (terms < least)
       return;
     auto type = cast<RankedTensorType>(op.getResultTypes()[0]);
