@@ -139,8 +139,7 @@ private:
     for (Value operand : op->getOperands())
       if (!isScalarConstant(operand))
         types.push_back(argumentType(operand.getType()));
-    auto kernel = func::FuncOp::create(builder, op.getLoc(),
-                                       "cp_kernel_" + std::to_string(count++),
+    auto kernel = func::FuncOp::create(builder, op.getLoc(), freeName(),
                                        builder.getFunctionType(types, {}));
     kernel.setPrivate();
     Block *body = kernel.addEntryBlock();
@@ -162,6 +161,15 @@ private:
     kernels[made] = kernel;
     func::ReturnOp::create(builder, op.getLoc());
     return kernel;
+  }
+
+  /// A name that no function of the module has.
+  std::string freeName() {
+    std::string name;
+    do
+      name = "cp_kernel_" + std::to_string(count++);
+    while (module.lookupSymbol(name));
+    return name;
   }
 
   static Value withoutOffset(OpBuilder &builder, Value value) {
