@@ -233,6 +233,44 @@ TEST(SsdGradTilesTest, StatesAlone) {
   }
 }
 
+/// What the kernel of the states alone gives is what a scan gives of the state
+/// in front, where nothing is behind.
+TEST(SsdGradTilesTest, StatesInFront) {
+  for (const Shape &shape :
+       {modelShape, wideShape, slicedShape, Shape{2, 70, 2, 100, 2, 96}}) {
+    SCOPED_TRACE(testing::Message() << shape.p << " channels, " << shape.n);
+    Problem problem(shape, 15);
+    problem.clear("dstate");
+    std::vector<double> want =
+        adjointOf<double>(problem,
+                          plainImplementation().find("ssd_grad", DType::F64))
+            .at("dinitial");
+    Random random(1);
+    std::map<std::string, Tensor<BFloat16>> ins;
+    std::vector<Buffer> buffers;
+    for (const char *name : {"dy", "dt", "A_log", "C", "dt_bias"}) {
+      Tensor<float> &from = problem.tensors[name];
+      Tensor<BFloat16> &to = ins[name];
+      to = Tensor<BFloat16>(from.sizes, Lay::Dense, random);
+      for (int64_t i = 0; i < from.count(); ++i)
+        to[i] = BFloat16(from[i]);
+      buffers.push_back(to.buffer());
+    }
+    buffers.push_back(absent);
+    Tensor<float> dstate({shape.b, shape.h, shape.p, shape.n}, Lay::Dense,
+                         random);
+    ASSERT_EQ(run(implementations().back().find("ssd_grad_states", DType::BF16),
+                  buffers, {dstate.buffer()},
+                  {256, bitsOf(INFINITY), bitsOf(0)}),
+              "");
+    std::vector<double> errors = want;
+    for (size_t i = 0; i < want.size(); ++i)
+      errors[i] -= double(dstate[int64_t(i)]);
+    EXPECT_LE(normOf(errors), normOf(want) / 256);
+    EXPECT_GT(normOf(want), 0);
+  }
+}
+
 /// Of one token's output alone comes something back, which every token in front
 /// must find at its place.
 void checkOneOutputAtATime(int64_t states) {

@@ -242,6 +242,33 @@ TEST(GradRoundingTest, Embedding) {
   });
 }
 
+/// Of an id that many tokens have nothing is lost, but by the plain kernel.
+TEST(GradRoundingTest, EmbeddingOfManyUses) {
+  constexpr int64_t l = 50000, d = 3, v = 2;
+  Random random(1);
+  Tensor<float> dy({1, l, d}, Lay::Dense, random);
+  dy.fill(random, 0, 1);
+  Tensor<int32_t> ids({1, l}, Lay::Dense, random);
+  for (int64_t i = 0; i < l; ++i)
+    ids[i] = i % 100 == 0;
+  for (const Implementation &implementation : implementations()) {
+    if (std::string(implementation.name) == plainImplementation().name)
+      continue;
+    SCOPED_TRACE(implementation.name);
+    Tensor<float> dtable({v, d}, Lay::Dense, random);
+    ASSERT_EQ(test::run(implementation.find("embedding_grad", DType::F32),
+                        {ids.buffer(), dy.buffer()}, {dtable.buffer()}, {}),
+              "");
+    for (int64_t id = 0; id < v; ++id)
+      for (int64_t i = 0; i < d; ++i) {
+        double exact = 0;
+        for (int64_t t = 0; t < l; ++t)
+          exact += ids[t] == id ? double(dy(0, t, i)) : 0;
+        EXPECT_NEAR(dtable(id, i) / exact, 1, 1e-6) << id << ' ' << i;
+      }
+  }
+}
+
 TEST(GradRoundingTest, Attention) {
   forEachDraw([](Draw &draw) {
     checkTypes(attentionProblem(draw.random, draw.extent), draw, longSums);
