@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Views.h"
+
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -48,15 +50,6 @@ private:
   /// Odd ones, of ops that were there.
   llvm::DenseMap<Operation *, size_t> numbers;
 };
-
-/// Another name of what a tensor's buffer holds; null where an op is no view.
-Value viewOf(Operation *op) {
-  return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp, tensor::CastOp, bufferization::ToBufferOp,
-             bufferization::ToTensorOp>(op)
-             ? op->getResult(0)
-             : Value();
-}
 
 /// What writes to a place at once would write there from `user` on, up to the
 /// insertion, each op to what the one before it has written. Bufferization does

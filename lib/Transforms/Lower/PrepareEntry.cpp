@@ -8,6 +8,7 @@
 #include "ArgumentAttributes.h"
 #include "ControlFlow.h"
 #include "SplitReads.h"
+#include "Views.h"
 
 #include "cp/IR/CPDialect.h"
 #include "cp/IR/ShardingAdvice.h"
@@ -142,8 +143,7 @@ private:
   /// The argument that a value is, or is a view of; null for others.
   static BlockArgument argumentOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
-      if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-               tensor::CollapseShapeOp>(op))
+      if (!viewOf(op))
         return {};
       value = op->getOperand(0);
     }
@@ -193,9 +193,8 @@ private:
                    << "' behind the " << update->getName()
                    << " that makes its new value, which is written where the "
                       "old one was; read it before";
-          if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-                  tensor::CollapseShapeOp>(reader))
-            values.push_back(reader->getResult(0));
+          if (Value view = viewOf(reader))
+            values.push_back(view);
         }
     }
     return success();

@@ -5,11 +5,11 @@ usage: aliases.py FOLDER
 """
 
 import array
-import json
 import os
-import struct
 import subprocess
 import sys
+
+import safetensors
 
 F3, F4, F6 = "tensor<3xf32>", "tensor<4xf32>", "tensor<6xf32>"
 X32, W24, H34 = "tensor<3x2xf32>", "tensor<2x4xf32>", "tensor<3x4xf32>"
@@ -89,32 +89,6 @@ def shape_of(kind):
     return [int(size) for size in kind[len("tensor<") : -len(">")].split("x")[:-1]]
 
 
-def write(path, tensors):
-    header, data = {}, b""
-    for name, (kind, values) in tensors.items():
-        part = array.array("f", values).tobytes()
-        header[name] = {
-            "dtype": "F32",
-            "shape": shape_of(kind),
-            "data_offsets": [len(data), len(data) + len(part)],
-        }
-        data += part
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def read(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    return {
-        name: list(array.array("f", data[slice(*entry["data_offsets"])]))
-        for name, entry in header.items()
-        if name != "__metadata__"
-    }
-
-
 def run(folder, text, *flags):
     path = os.path.join(folder, "program.mlir")
     with open(path, "w", encoding="utf-8") as file:
@@ -127,7 +101,10 @@ def run(folder, text, *flags):
 def expect_results(folder):
     inputs_at, outputs_at = (os.path.join(folder, f"{n}.safetensors") for n in ("in", "out"))
     for name, body, inputs, results in PROGRAMS:
-        write(inputs_at, inputs)
+        safetensors.write(
+            inputs_at,
+            {key: (shape_of(kind), values) for key, (kind, values) in inputs.items()},
+        )
         done = run(
             folder,
             module(body, inputs, results),
@@ -136,10 +113,11 @@ def expect_results(folder):
         )
         if done.returncode:
             sys.exit(f"{name}: {done.stderr}")
-        got = read(outputs_at)
+        got = safetensors.read(outputs_at)
         for i, (_, want) in enumerate(results.values()):
-            if got[f"r{i}"] != [float(value) for value in want]:
-                sys.exit(f"{name}: r{i} is {got[f'r{i}']}, expected {want}")
+            values = list(got[f"r{i}"][1])
+            if values != [float(value) for value in want]:
+                sys.exit(f"{name}: r{i} is {values}, expected {want}")
         print("right:", name)
 
 
