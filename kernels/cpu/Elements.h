@@ -24,6 +24,10 @@ template <> struct Element<double> {
   static constexpr DType dtype = DType::F64;
   using Accumulator = double;
 };
+template <> struct Element<int32_t> {
+  static constexpr DType dtype = DType::I32;
+  using Accumulator = int32_t;
+};
 template <> struct Element<int64_t> {
   static constexpr DType dtype = DType::I64;
   using Accumulator = int64_t;

@@ -124,6 +124,8 @@ static const KernelEntry plainEntries[] = {
      flushing<reference::squaredNorm<double>>},
     {"squared_norm", DType::BF16, KernelSet::Reference,
      flushing<reference::squaredNorm<BFloat16>>},
+    {"document_places", DType::I32, KernelSet::Reference,
+     reference::documentPlaces},
     {"sum", DType::F64, KernelSet::Reference, reference::sum},
     {"sum_rows", DType::F32, KernelSet::Reference, reference::sumRows<float>},
     {"sum_rows", DType::F64, KernelSet::Reference, reference::sumRows<double>},

@@ -409,6 +409,16 @@ template <typename T> struct SumRowsArgs {
 template <typename T>
 const char *decode(const Call &call, SumRowsArgs<T> &args);
 
+/// Documents that follow each other, and the places of their tokens.
+struct DocumentPlacesArgs {
+  int64_t b, n, l;
+  /// [b, n]: 0, and where each document ends.
+  View<const int32_t, 2> documents;
+  /// [b, l].
+  View<int64_t, 2> places;
+};
+const char *decode(const Call &call, DocumentPlacesArgs &args);
+
 template <typename T> struct JoinStatesArgs {
   int64_t n, first, inner;
   View<const T, 1> left, right, decays;

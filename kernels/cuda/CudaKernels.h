@@ -62,6 +62,7 @@ template <typename T> const char *squaredNorm(const Call &call, void *stream);
 template <typename T> const char *sgd(const Call &call, void *stream);
 template <typename T> const char *adamw(const Call &call, void *stream);
 template <typename T> const char *accumulate(const Call &call, void *stream);
+const char *documentPlaces(const Call &call, void *stream);
 const char *sum(const Call &call, void *stream);
 template <typename T> const char *sumRows(const Call &call, void *stream);
 /// For float and double.

@@ -35,6 +35,19 @@ const char *faultText(const int64_t *record) {
                 "the weight, nor ignore_index; check the tokenizer's "
                 "vocabulary",
                 (long long)record[2], (long long)record[1]);
+  case Fault::FirstDocument:
+    return fail("document_positions: row %lld of this rank's cu_seqlens begins "
+                "with %lld, expected 0",
+                (long long)record[1], (long long)record[2]);
+  case Fault::NextDocument:
+    return fail("document_positions: row %lld of this rank's cu_seqlens falls "
+                "to %lld, expected where each document ends, in their order",
+                (long long)record[1], (long long)record[2]);
+  case Fault::LastDocument:
+    return fail("document_positions: row %lld of this rank's cu_seqlens ends "
+                "with %lld, expected the tokens of the row; repeat it in what "
+                "is left of the list, and let padding be a document of its own",
+                (long long)record[1], (long long)record[2]);
   }
   return "a kernel has noted what nobody knows";
 }

@@ -30,7 +30,7 @@ KernelFn findKernel(const char *op, DType dtype) {
   return nullptr;
 }
 
-static int clusterOf(int blocks) {
+static int clusterOf(int64_t blocks) {
   int cluster = 1;
   while (cluster < 8 && 2 * cluster <= blocks)
     cluster *= 2;
@@ -38,7 +38,7 @@ static int clusterOf(int blocks) {
 }
 static int askedCluster() {
   const char *value = std::getenv("CP_CUDA_CLUSTERS");
-  return value ? clusterOf(std::atoi(value)) : 8;
+  return value ? clusterOf(std::strtol(value, nullptr, 10)) : 8;
 }
 static thread_local int limitOfClusters = askedCluster();
 

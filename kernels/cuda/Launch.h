@@ -65,7 +65,16 @@ private:
 };
 
 /// What a kernel can find wrong in its data.
-enum class Fault : int64_t { None, Id, Rate, Step, Label };
+enum class Fault : int64_t {
+  None,
+  Id,
+  Rate,
+  Step,
+  Label,
+  FirstDocument,
+  NextDocument,
+  LastDocument
+};
 /// Of the calling thread's kernels; see noteFaultsAt.
 int64_t *faultRecord();
 

@@ -40,6 +40,7 @@ template <typename T> const char *rmsNormGrad(const Call &call);
 template <typename T> const char *ssdGrad(const Call &call);
 template <typename T> const char *ssdGradStates(const Call &call);
 template <typename T> const char *embeddingGrad(const Call &call);
+const char *documentPlaces(const Call &call);
 const char *sum(const Call &call);
 template <typename T> const char *sumRows(const Call &call);
 template <typename T> const char *squaredNorm(const Call &call);

@@ -14,6 +14,7 @@
 #include "cp/Compile/Decisions.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -29,15 +30,17 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// A module of whole tensors that is not to be cut.
+/// A module of whole tensors that is not to be cut. What is computed twice is
+/// so once, as where it is cut.
 void addWhole(PassManager &manager, const CompileOptions &options) {
   manager.addPass(createDecompose());
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (options.exposeValues) {
+    functions.addPass(createNumberValues());
+    functions.addPass(createExposeValues());
+  }
+  functions.addPass(createCSEPass());
   addResidualPass(functions, options.memory);
-  if (!options.exposeValues)
-    return;
-  functions.addPass(createNumberValues());
-  functions.addPass(createExposeValues());
 }
 
 DifferentiateOptions byCotangents(const VectorJacobian &vjp) {

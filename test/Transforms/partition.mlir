@@ -231,3 +231,50 @@ func.func @places(%x: tensor<1x16x16xf32, #rows3>,
   return %conv, %o
       : tensor<1x16x16xf32, #rows3>, tensor<1x16x2x8xf32, #rows4>
 }
+
+// -----
+
+// Over an axis of one rank a sequence is not cut: nothing comes from elsewhere, in
+// whatever order, and ops stay whole, as on one rank alone.
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 1>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#lists = #cp.layout<#mesh, [{"dp"}, {}]>
+#rows2 = #cp.layout<#mesh, [{"dp"}, {"cp" zigzag}]>
+#rows3 = #cp.layout<#mesh, [{"dp"}, {"cp" zigzag}, {}]>
+#rows4 = #cp.layout<#mesh, [{"dp"}, {"cp" zigzag}, {}, {}]>
+#lse = #cp.layout<#mesh, [{"dp"}, {}, {"cp" zigzag}]>
+
+// CHECK-LABEL: func.func @one_rank_has_the_sequence(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x16x16xf32> {cp.layout =
+// CHECK-NEXT:    %[[P:.*]] = cp.positions documents(%{{.*}} : tensor<1x5xi32>) : tensor<1x16xi64>
+// CHECK-NEXT:    cp.conv1d %[[X]] weight(%{{[a-z0-9]+}}) places(%[[P]]) : (tensor<1x16x16xf32>,
+// CHECK-NEXT:    %[[Y:.*]], %{{.*}} = cp.ssd {{.*}} places(%[[P]])
+// CHECK-NEXT:    cp.attention %[[Y]], {{.*}} places(%[[P]])
+// CHECK-NEXT:    return
+func.func @one_rank_has_the_sequence(%x: tensor<2x16x16xf32, #rows3>,
+    %w: tensor<16x4xf32, #whole2>, %h: tensor<2x16x2x8xf32, #rows4>,
+    %dt: tensor<2x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<2x16x1x4xf32, #rows4>, %k: tensor<2x16x2x8xf32, #rows4>,
+    %d: tensor<2x5xi32, #lists>)
+    -> (tensor<2x16x16xf32, #rows3>, tensor<2x16x2x8xf32, #rows4>)
+    attributes {cp.view = "global"} {
+  %p = cp.positions documents(%d : tensor<2x5xi32, #lists>)
+      : tensor<2x16xi64, #rows2>
+  %conv = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<2x16x16xf32, #rows3>, tensor<16x4xf32, #whole2>,
+         tensor<2x16xi64, #rows2>) -> tensor<2x16x16xf32, #rows3>
+  %y, %state = cp.ssd %h dt(%dt) A_log(%a) B(%b) C(%b) places(%p)
+      : (tensor<2x16x2x8xf32, #rows4>, tensor<2x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<2x16x1x4xf32, #rows4>,
+         tensor<2x16x1x4xf32, #rows4>, tensor<2x16xi64, #rows2>)
+      -> (tensor<2x16x2x8xf32, #rows4>,
+          tensor<2x2x8x4xf32, #cp.layout<#mesh, [{"dp"}, {}, {}, {}]>>)
+  %o, %lse = cp.attention %y, %k, %k places(%p) {form = "ring"}
+      : (tensor<2x16x2x8xf32, #rows4>, tensor<2x16x2x8xf32, #rows4>,
+         tensor<2x16x2x8xf32, #rows4>, tensor<2x16xi64, #rows2>)
+      -> (tensor<2x16x2x8xf32, #rows4>, tensor<2x2x16xf32, #lse>)
+  return %conv, %o
+      : tensor<2x16x16xf32, #rows3>, tensor<2x16x2x8xf32, #rows4>
+}

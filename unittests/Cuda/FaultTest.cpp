@@ -65,4 +65,43 @@ TEST_F(FaultTest, NothingIsWrittenWhereNobodyAsks) {
   EXPECT_EQ(record[0], 0);
 }
 
+TEST_F(FaultTest, DocumentsThatAreNoneAreTold) {
+  auto places = [&](std::vector<int32_t> ends) {
+    std::fill(std::begin(record), std::end(record), 0);
+    Random random(1);
+    Tensor<int32_t> list({1, int64_t(ends.size())}, Lay::Dense, random);
+    std::copy(ends.begin(), ends.end(), &list[0]);
+    Tensor<int64_t> found({1, 5}, Lay::Dense, random);
+    EXPECT_EQ(run(
+                  [](const Call &call) {
+                    return cuda::documentPlaces(call, nullptr);
+                  },
+                  {list.buffer()}, {found.buffer()}, {}),
+              "");
+    // Whatever the list says.
+    for (int64_t token = 0; token < 5; ++token) {
+      EXPECT_GE(found[token], 0);
+      EXPECT_LE(found[token], token);
+    }
+    const char *text = cuda::faultText(record);
+    return std::string(text ? text : "");
+  };
+  const std::string row =
+      "document_positions: row 0 of this rank's cu_seqlens ";
+  EXPECT_EQ(places({0, 2, 2, 5, 5}), "");
+  EXPECT_EQ(places({1, 5}), row + "begins with 1, expected 0");
+  EXPECT_EQ(places({0, 3, -2, 5}),
+            row + "falls to -2, expected where each document ends, in their "
+                  "order");
+  EXPECT_EQ(places({0, -1, 5}).substr(0, row.size() + 11), row + "falls to -1");
+  // More entries than tokens.
+  EXPECT_EQ(places({0, 1, 2, 3, 4, 5, 5, 4}).substr(0, row.size() + 10),
+            row + "falls to 4");
+  EXPECT_EQ(places({0, 7}),
+            row + "ends with 7, expected the tokens of the row; repeat it in "
+                  "what is left of the list, and let padding be a document of "
+                  "its own");
+  EXPECT_EQ(places({0, 3}).substr(0, row.size() + 11), row + "ends with 3");
+}
+
 } // namespace

@@ -39,6 +39,25 @@ TEST_F(ErrorTest, AttributesOutOfRange) {
               "repeat: dim must be in [0, 1)");
 }
 
+TEST_F(ErrorTest, DocumentsThatAreNone) {
+  auto expect = [this](std::vector<int32_t> ends, const std::string &text) {
+    Random random(0);
+    Tensor<int32_t> list({1, int64_t(ends.size())}, Lay::Dense, random);
+    for (size_t i = 0; i < ends.size(); ++i)
+      list[int64_t(i)] = ends[i];
+    Tensor<int64_t> places({1, 5}, Lay::Dense, random);
+    expectError("document_places", {list.buffer()}, {places.buffer()}, {},
+                "document_places: " + text, DType::I32);
+  };
+  const std::string ends = ", but each is where a document of 5 tokens "
+                           "together ends, from 0 on";
+  expect({1, 5}, "entry 0 of row 0 is 1" + ends);
+  expect({0, 3, 2, 5}, "entry 2 of row 0 is 2" + ends);
+  expect({0, 6}, "entry 1 of row 0 is 6" + ends);
+  expect({0, 4}, "the documents of row 0 have 4 tokens, expected 5");
+  expect({}, "n must be at least 1, got 0");
+}
+
 TEST_F(ErrorTest, RanksAndTypes) {
   expectError("conv1d", {make({2, 3}), make({3, 4})}, {make({1, 2, 3})}, {0},
               "conv1d: x must have rank 3, got 2");

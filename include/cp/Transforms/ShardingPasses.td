@@ -242,7 +242,8 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     The layouts of arguments and results stay as `cp.layout`.
 
     A sequence may be cut contiguously over one axis or several, or in zigzag
-    order over one; heads or channels may be cut over others. In zigzag order a
+    order over one; heads or channels may be cut over others. Over axes of one
+    rank it is not cut, and ops stay as they are. In zigzag order a
     rank has two parts of the sequence, one behind the other. The op then sees
     `x[b, l, ...]` as `x[2b, l/2, ...]`, in which each part is a sequence of its
     own, and an initial state is given to both: no row changes its rank. See

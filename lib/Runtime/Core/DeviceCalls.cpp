@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "DocumentLists.h"
 #include "Operations.h"
 #include "World.h"
 
@@ -27,12 +28,21 @@ struct Moving {
   size_t read = SIZE_MAX;
   /// Whether no other rank has a part in it.
   bool isAlone = false;
+  /// Which of its calls, where that is not all.
+  bool (*takes)(Context &context, const Descriptor &call) = nullptr;
 };
 } // namespace
 
 static constexpr Moving moving[] = {
     {"all_gather"},
     {"all_to_all"},
+    {"document_positions",
+     {},
+     "document_places",
+     nullptr,
+     SIZE_MAX,
+     true,
+     arePlacesOfWhole},
     {"halo"},
     {"positions", {}, "copy", nullptr, SIZE_MAX, true},
     {"reorder"},
@@ -46,8 +56,7 @@ static constexpr Moving moving[] = {
     {"ring_attention_grad", {}, "attention_grad_block", "accumulate", 8}};
 
 /// The one that the device does in a call, or null.
-static const Moving *movedOnDevice(const Context &context,
-                                   const Descriptor &call) {
+static const Moving *movedOnDevice(Context &context, const Descriptor &call) {
   auto has = [&](const char *kernel, DType dtype) {
     return !kernel || context.queue->hasKernel(kernel, dtype);
   };
@@ -55,7 +64,8 @@ static const Moving *movedOnDevice(const Context &context,
       std::find_if(std::begin(moving), std::end(moving),
                    [&](const Moving &each) { return each.op == call.op(); });
   if (found == std::end(moving) || call.numIns() > found->read ||
-      (!found->isAlone && !context.world.movesOnDevice()))
+      (!found->isAlone && !context.world.movesOnDevice()) ||
+      (found->takes && !found->takes(context, call)))
     return nullptr;
   DType first = keyType(call);
   if (!has(found->first, first) || !has(found->sums, sumType(first)))

@@ -7,6 +7,9 @@
 
 #include "DocumentLists.h"
 
+#include "Operations.h"
+#include "Positions.h"
+
 using namespace cp::runtime;
 
 namespace {
@@ -55,4 +58,13 @@ std::optional<int64_t> cp::runtime::otherDocuments(const Buffer &a,
       if (documentsOf(a, row).at(i) != documentsOf(b, row).at(i))
         return row;
   return std::nullopt;
+}
+
+bool cp::runtime::arePlacesOfWhole(Context &context, const Descriptor &call) {
+  DocumentPositionsAttributes attrs(call);
+  // What is wrong with the axes is told where the host works.
+  const Group *group = nullptr, *alike = nullptr;
+  return !SequenceCut{attrs.axes, attrs.orders}.isPerDocument() &&
+         !findGroup(context, call, attrs.axes, group) && group->size == 1 &&
+         !findGroup(context, call, attrs.alike, alike) && alike->size == 1;
 }

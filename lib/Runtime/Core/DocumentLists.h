@@ -29,6 +29,10 @@ Error checkDocuments(const Descriptor &call, const Buffer &lists,
 /// are the same.
 std::optional<int64_t> otherDocuments(const Buffer &a, const Buffer &b);
 
+/// Whether a call of document_positions is of rows that a rank has whole, as it
+/// has nobody to share them with: then no other rank has a part in it.
+bool arePlacesOfWhole(cprt_context &context, const Descriptor &call);
+
 } // namespace cp::runtime
 
 #endif // CP_LIB_RUNTIME_DOCUMENTLISTS_H

@@ -168,7 +168,7 @@ static cprt_status launch(void *opaque, const cprt_kernel *kernel,
     return status;
   void *arguments[most];
   for (int64_t i = 0; i < kernel->num_buffers; ++i)
-    arguments[i] = const_cast<void **>(&buffers[i]);
+    arguments[i] = static_cast<void *>(const_cast<void **>(&buffers[i]));
   return queue.check(cudaLaunchKernel(function, dim3(unsigned(blocks)),
                                       dim3(unsigned(threads)), arguments, 0,
                                       queue.stream),

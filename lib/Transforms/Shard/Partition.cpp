@@ -37,8 +37,17 @@ struct CutSequence {
   int64_t parts;
 };
 
+/// The cuts over several ranks: on one all orders are the same.
+std::vector<Cut> realCuts(const CutSequence &sequence) {
+  std::vector<Cut> cuts;
+  llvm::copy_if(sequence.cuts, std::back_inserter(cuts), [&](const Cut &cut) {
+    return sequence.mesh.getSizes()[cut.axis] > 1;
+  });
+  return cuts;
+}
+
 /// How the sequence that `op` depends along is cut, from the types before they
-/// become local.
+/// become local. Over axes of one rank it is not: nothing comes from elsewhere.
 FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   auto rules = cast<ShardingRuleOpInterface>(op.getOperation());
   FailureOr<ShardingRule> rule = rules.getShardingRule();
@@ -63,6 +72,8 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   if (cuts.factors.empty())
     return result;
   result.cuts = cuts.factors[factor];
+  if (realCuts(result).empty())
+    result.cuts.clear();
   return result;
 }
 
@@ -79,15 +90,6 @@ LogicalResult refuseOrder(CutSequence &sequence) {
   return error << "; this op runs on contiguous cuts, or on one zigzag cut "
                   "alone: reshard the sequence to contiguous or zigzag order, "
                   "and cut heads or channels over further axes";
-}
-
-/// The cuts over several ranks: on one all orders are the same.
-std::vector<Cut> realCuts(const CutSequence &sequence) {
-  std::vector<Cut> cuts;
-  llvm::copy_if(sequence.cuts, std::back_inserter(cuts), [&](const Cut &cut) {
-    return sequence.mesh.getSizes()[cut.axis] > 1;
-  });
-  return cuts;
 }
 
 /// Finds out how many parts a rank has; fails when the order is not served.
@@ -145,7 +147,7 @@ LogicalResult checkServed(CutSequence &sequence) {
     return success();
   std::vector<Cut> cuts = realCuts(sequence);
   // In parts that have room for more than they hold nobody knows who is next.
-  if (!cuts.empty() && (isBySizes(cuts) || !sequence.op.canRunOn(cuts)))
+  if (isBySizes(cuts) || !sequence.op.canRunOn(cuts))
     return refuseOrder(sequence);
   if (isa<PlacedOpInterface>(op))
     return success();
@@ -264,10 +266,7 @@ LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
 /// An op that needs to know where its rows stand becomes its local form.
 void partitionPlaced(const CutSequence &sequence, PlacedOpInterface op) {
   OpBuilder builder(op);
-  std::vector<Cut> cuts = realCuts(sequence);
-  if (cuts.empty())
-    cuts = inContiguousOrder(sequence.cuts);
-  op->replaceAllUsesWith(op.place(builder, sequence.mesh, cuts));
+  op->replaceAllUsesWith(op.place(builder, sequence.mesh, realCuts(sequence)));
   op->erase();
 }
 
