@@ -20,6 +20,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 
@@ -78,16 +79,23 @@ struct Rule {
   Term x(unsigned operand = 0) const { return term(op->getOperand(operand)); }
   Term y() const { return term(op->getResult(0)); }
 
-  /// `d` where `left` is above `right`, and 0 elsewhere, where they are equal
-  /// too.
+  /// `d` where `left` is above `right`, and elsewhere `rest`, or 0.
   Term whereAbove(const Term &left, const Term &right) const {
     Term zero = d.number(0);
-    return select(compare(left, right), d, zero);
+    return whereAbove(left, right, zero);
   }
-  Value compare(const Term &left, const Term &right) const {
+  Term whereAbove(const Term &left, const Term &right, const Term &rest) const {
+    return select(compare(arith::CmpFPredicate::OGT, left, right), d, rest);
+  }
+  /// Half of `d` where they are equal, and 0 elsewhere.
+  Term halfWhereEqual(const Term &left, const Term &right) const {
+    Term zero = d.number(0), half = d * 0.5;
+    return select(compare(arith::CmpFPredicate::OEQ, left, right), half, zero);
+  }
+  Value compare(arith::CmpFPredicate predicate, const Term &left,
+                const Term &right) const {
     return arith::CmpFOp::create(context.getBuilder(), context.getLoc(),
-                                 arith::CmpFPredicate::OGT, left.value,
-                                 right.value);
+                                 predicate, left.value, right.value);
   }
   Term select(Value condition, const Term &yes, const Term &no) const {
     return term(arith::SelectOp::create(context.getBuilder(), context.getLoc(),
@@ -127,13 +135,18 @@ Term negate(const Rule &r, unsigned) { return -r.d; }
 Term convert(const Rule &r, unsigned) {
   return r.d.as(getElementTypeOrSelf(r.x().value));
 }
-/// The larger operand gets it; neither does where they are equal.
-Term maximum(const Rule &r, unsigned i) {
-  return r.whereAbove(r.x(i), r.x(1 - i));
+/// The one of `left` and `right` that is above gets it. Where they are equal
+/// each gets half, as of torch's maximum; beside a constant nothing, as of its
+/// relu.
+Term above(const Rule &r, const Term &left, const Term &right) {
+  if (llvm::any_of(r.op->getOperands(), [](Value operand) {
+        return matchPattern(operand, m_Constant());
+      }))
+    return r.whereAbove(left, right);
+  return r.whereAbove(left, right, r.halfWhereEqual(left, right));
 }
-Term minimum(const Rule &r, unsigned i) {
-  return r.whereAbove(r.x(1 - i), r.x(i));
-}
+Term maximum(const Rule &r, unsigned i) { return above(r, r.x(i), r.x(1 - i)); }
+Term minimum(const Rule &r, unsigned i) { return above(r, r.x(1 - i), r.x(i)); }
 Term choose(const Rule &r, unsigned i) {
   Term zero = r.d.number(0);
   return i == 1 ? r.select(r.x(0).value, r.d, zero)

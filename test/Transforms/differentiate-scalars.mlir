@@ -31,3 +31,23 @@ func.func @main(%x: tensor<4xf64> {cp.param = "x"}, %p: tensor<4xf64> {cp.param 
   %2 = math.powf %1, %p : tensor<4xf64>
   return %2 : tensor<4xf64>
 }
+
+// Of equal numbers each gets half; beside a constant, as in a relu, nothing.
+
+// CHECK-LABEL: func.func @larger(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf64> {cp.param = "x"}, %[[Y:[a-z0-9]+]]: tensor<4xf64>, %[[D:[a-z0-9]+]]: tensor<4xf64>
+// CHECK:         %[[LARGER:.*]] = arith.maximumf %[[X]], %[[Y]]
+// CHECK:         %[[POSITIVE:.*]] = arith.cmpf ogt, %[[LARGER]], %{{.*}}
+// CHECK:         %[[DLARGER:.*]] = arith.select %[[POSITIVE]], %[[D]], %[[ZERO:.*]] :
+// CHECK:         %[[HALF:.*]] = arith.mulf %[[DLARGER]], %{{.*}}
+// CHECK:         %[[EQUAL:.*]] = arith.cmpf oeq, %[[X]], %[[Y]]
+// CHECK:         %[[OFEQUAL:.*]] = arith.select %[[EQUAL]], %[[HALF]], %{{.*}}
+// CHECK:         %[[ABOVE:.*]] = arith.cmpf ogt, %[[X]], %[[Y]]
+// CHECK:         %[[DX:.*]] = arith.select %[[ABOVE]], %[[DLARGER]], %[[OFEQUAL]]
+// CHECK:         return %{{.*}}, %[[DX]]
+func.func @larger(%x: tensor<4xf64> {cp.param = "x"}, %y: tensor<4xf64>) -> tensor<4xf64> {
+  %zero = arith.constant dense<0.0> : tensor<4xf64>
+  %0 = arith.maximumf %x, %y : tensor<4xf64>
+  %1 = arith.maximumf %0, %zero : tensor<4xf64>
+  return %1 : tensor<4xf64>
+}
