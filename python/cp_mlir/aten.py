@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import fx
 
 from .fusions import Fusions, parallel_of
@@ -20,6 +21,16 @@ from .layers import (
     tensor_type,
 )
 from .writer import ExportError, Value, Writer, element_of
+
+# The library of layers that stay whole (whole_layers.py).
+LAYERS = "cp_mlir_export"
+# Of elements, torch's.
+_NAMES = {element: name for name, element in ELEMENTS.items()}
+# What to do about operators that people often have.
+_HINTS = {
+    "wrap_with_set_grad_enabled": "leave no_grad() and enable_grad() out of the model, "
+    "and gradient checkpointing, which the program does not need",
+}
 
 
 class Documents:
@@ -43,6 +54,11 @@ class Documents:
         return self._places
 
 
+# Of operators by where they are from: what the methods that import them begin with.
+# Another library's has a name of its own, whatever it is called.
+_RULES = {"aten": "op_", LAYERS: "layer_", "": "op_"}
+
+
 class AtenImporter:
     def __init__(self, writer: Writer, fusions: Fusions) -> None:
         self.writer = writer
@@ -62,20 +78,23 @@ class AtenImporter:
             self.values[node] = fused(self)
             return
         target = node.target
-        name = getattr(target, "_schema", None)
-        short = (
-            name.name.partition("::")[2] if name else getattr(target, "__name__", "")
-        )
-        rule = getattr(self, f"op_{short}", None)
+        schema = getattr(target, "_schema", None)
+        library, _, short = schema.name.rpartition("::") if schema else ("", "", "")
+        short = short or getattr(target, "__name__", "")
+        rule = getattr(self, f"{_RULES.get(library)}{short}", None)
         if rule is None:
-            where = _place_of(node)
-            raise ExportError(
-                f"{target} has no rule{where}; keep it out of the model, or make the "
-                "layer an operator of its own"
-            )
+            hint = _HINTS.get(short, "keep it out of the model")
+            raise ExportError(f"{target} has no rule{_place_of(node)}; {hint}")
         arguments = [self.of(each) for each in node.args]
         named = {key: self.of(each) for key, each in node.kwargs.items()}
-        self.values[node] = rule(*arguments, **named)
+        try:
+            self.values[node] = rule(*arguments, **named)
+        except (AttributeError, TypeError) as error:
+            # It is called in a way that the rule does not know.
+            raise ExportError(
+                f"{target} has no rule for how it is called{_place_of(node)} "
+                f"({node.format_node()}): {error}"
+            ) from error
 
     def of(self, argument: Any) -> Any:
         if isinstance(argument, fx.Node):
@@ -114,7 +133,7 @@ class AtenImporter:
                 text = (
                     str(int(operand))
                     if element.startswith("i")
-                    else real(float(operand))
+                    else real(float(operand), element)
                 )
                 lines.append(f"{name} = arith.constant {text} : {element}")
                 names.append(name)
@@ -233,7 +252,9 @@ class AtenImporter:
     def op_square(self, x: Value) -> Value:
         return self.simple("arith.mulf", x, x)
 
-    def op_pow(self, x: Value, exponent: float) -> Value:
+    def op_pow(self, x: Any, exponent: Any) -> Value:
+        if isinstance(exponent, Value) or not isinstance(x, Value):
+            raise ExportError("aten.pow to a tensor has no rule, only to the number 2")
         if exponent != 2:
             raise ExportError(f"aten.pow to {exponent} has no rule, only to 2")
         return self.op_square(x)
@@ -418,16 +439,30 @@ class AtenImporter:
     # What is more than elements.
 
     def op_embedding(
-        self, table: Value, ids: Value, padding: int = -1, *_: Any
+        self,
+        table: Value,
+        ids: Value,
+        padding: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
     ) -> Value:
+        """Sparse gradients are dense ones here."""
+        if scale_grad_by_freq:
+            raise ExportError(
+                f"aten.embedding with scale_grad_by_freq has no rule"
+                f"{_place_of(self.node)}; set it to False"
+            )
         attributes = f" {{padding_idx = {padding} : i64}}" if padding >= 0 else ""
-        shape = self.shape()
         self.below.setdefault(ids.name, table.shape[0])
+        # The op has rows of ids; places of a row are one.
+        rows = ids if len(ids.shape) > 1 else self.writer.reshape(ids, (1, *ids.shape))
+        shape = (*rows.shape, table.shape[1])
         result = tensor_type(shape, table.element)
-        text = f"cp.embedding {ids.name} in {table.name}{attributes}"
-        return self.writer.op(
-            shape, table.element, f"{text} : ({ids.type}, {table.type}) -> {result}"
+        text = f"cp.embedding {rows.name} in {table.name}{attributes}"
+        made = self.writer.op(
+            shape, table.element, f"{text} : ({rows.type}, {table.type}) -> {result}"
         )
+        return self.writer.reshape(made, self.shape())
 
     def op_linear(self, x: Value, weight: Value, bias: Value | None = None) -> Value:
         made = self.linear(x, weight, self.shape())
@@ -455,10 +490,10 @@ class AtenImporter:
         )
 
     def op_mean(
-        self, x: Value, dims: Sequence[int], keep: bool = False, **_: Any
+        self, x: Value, dim: Sequence[int] | None = None, keep: bool = False, **_: Any
     ) -> Value:
         rank = len(x.shape)
-        reduced = sorted(dim % rank for dim in dims)
+        reduced = sorted({each % rank for each in dim or range(rank)})
         kept = [i for i in range(rank) if i not in reduced]
         shape = [x.shape[i] for i in kept]
         into = self.writer.zeros(shape, x.element)
@@ -480,7 +515,26 @@ class AtenImporter:
 
     # Layers.
 
-    def op_rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
+    def op_rms_norm(
+        self,
+        x: Value,
+        shape: Sequence[int],
+        weight: Value | None = None,
+        eps: float | None = None,
+    ) -> Value:
+        """torch's own, which takes the type's smallest step where it has no eps."""
+        if len(shape) != 1:
+            raise ExportError(
+                f"aten.rms_norm over {len(shape)} dimensions has no rule"
+                f"{_place_of(self.node)}, only over the last"
+            )
+        if weight is None:
+            weight = self.writer.splat(shape, x.element, 1)
+        if eps is None:
+            eps = torch.finfo(getattr(torch, _NAMES[x.element])).eps
+        return self.layer_rms_norm(x, weight, eps)
+
+    def layer_rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
         return self.writer.op(
             x.shape,
             x.element,
@@ -488,7 +542,7 @@ class AtenImporter:
             f": ({x.type}, {weight.type}) -> {x.type}",
         )
 
-    def op_mixer(
+    def layer_mixer(
         self, u: Value, weights: list[Value], names: list[str], fields: str
     ) -> Value:
         def shaped(name: str, weight: Value) -> Value:
@@ -501,7 +555,7 @@ class AtenImporter:
         }
         return self._layer(MixerShape, u, given, fields)
 
-    def op_attention_block(
+    def layer_attention_block(
         self, u: Value, weights: list[Value], names: list[str], fields: str
     ) -> Value:
         given = dict(zip(names, weights, strict=True))
@@ -519,7 +573,7 @@ class AtenImporter:
         known = {
             key: math.inf if value == "inf" else value for key, value in known.items()
         }
-        dtype = {element: name for name, element in ELEMENTS.items()}[u.element]
+        dtype = _NAMES[u.element]
         names = {name: weight.name for name, weight in weights.items()}
         names["u"] = u.name
         if self.documents:
@@ -528,10 +582,10 @@ class AtenImporter:
         shape = kind(*u.shape, dtype=dtype, **known)
         return self.writer.op(u.shape, u.element, shape.op(names))
 
-    def op_attention(
+    def layer_attention(
         self, q: Value, k: Value, v: Value, scale: float, window: int
     ) -> Value:
-        dtype = {element: name for name, element in ELEMENTS.items()}[q.element]
+        dtype = _NAMES[q.element]
         shape = AttentionShape(
             rows=q.shape[0],
             length=q.shape[1],

@@ -69,7 +69,7 @@ class Batch:
         options.padding_id = padding_id
         options.shift_labels = int(shift_labels)
         held = [
-            (name, tensor.detach().cpu().contiguous())
+            (name, _numbers_of(tensor).detach().cpu().contiguous())
             for name, tensor in tensors.items()
         ]
         table = (native.BatchTensor * len(held))(
@@ -190,6 +190,11 @@ class Batch:
         tensor = _made_as(described)
         gather(tensor.data_ptr(), tensor.nbytes)
         return tensor.to(parts[0].device)
+
+
+def _numbers_of(tensor: Tensor) -> Tensor:
+    """Masks may be of truths."""
+    return tensor.long() if tensor.dtype is torch.bool else tensor
 
 
 def _described(tensor: Tensor, name: str, dim: int = 1) -> native.BatchTensor:

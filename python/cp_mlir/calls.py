@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .layers import ELEMENTS
+from .operator import check_plain
 
 if TYPE_CHECKING:
     from .parallel import ContextParallel
@@ -45,6 +46,7 @@ def count_in(documents: Tensor | None) -> int:
 def apply(key: str, tensors: list[Tensor], documents: Tensor | None) -> Tensor:
     if documents is not None:
         tensors = [*tensors, documents]
+    check_plain(tensors)
     return torch.ops.cp_mlir.forward(key, tensors)[0]
 
 
@@ -62,6 +64,18 @@ def refuse(name: str, others: Sequence[Any], named: dict[str, Any]) -> None:
             f"'{name}' got a mask, which shard() does not take; give documents and "
             "padding by seq_lens of batch()"
         )
+
+
+# What some models hand to attention beside the rest.
+_REFUSED = (
+    "block_indices",
+    "head_mask",
+    "indices",
+    "position_bias",
+    "s_aux",
+    "sinks",
+    "softcap",
+)
 
 
 def scale_of(
@@ -84,7 +98,9 @@ def scale_of(
             f"{what} has dropout {dropout} in training, which is not taken; set "
             "attention_dropout to 0, or export the model in eval()"
         )
-    for refused in ("softcap", "s_aux", "head_mask"):
+    for refused in _REFUSED:
         if named.get(refused) is not None:
             raise ValueError(f"{what} has {refused}, which is not taken")
+    if named.get("is_causal") is False:
+        raise ValueError(f"{what} is not causal in this call, which is not taken")
     return query.shape[-1] ** -0.5 if scaling is None else float(scaling)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +14,8 @@ from torch import Tensor, nn
 
 from .compiler import Sharding, compile_ir, compile_on_first
 from .exporter import export
-from .inspection import check_rotary
+from .fingerprint import fingerprint
+from .inspection import check_rotary, check_windows
 from .operator import Operator, load
 from .rows import RowSharing
 from .world import World, shared_world
@@ -20,6 +23,9 @@ from .world import World, shared_world
 # Whole shapes and types of inputs by their names, the entries of cu_seqlens, and what
 # of the model is in the program.
 _Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int, Any]
+
+# Of a part of an input: the shape of the whole.
+_WHOLE = "_cp_mlir_whole"
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,9 @@ class CompiledModel(nn.Module, RowSharing):
     """A model of torch, called with each rank's parts of its inputs. Parameters are the
     model's own, whole on every rank; programs add up their gradients, so that every
     rank has those of the batch. They are compiled by the first rank, when inputs of
-    their shapes come; buffers are constants of theirs, and other values make another
-    one."""
+    their shapes come; whatever else is in the model, such as buffers, modes, attributes
+    and hooks, is a constant of theirs, and another one makes another program
+    (fingerprint.py)."""
 
     def __init__(
         self,
@@ -66,6 +73,12 @@ class CompiledModel(nn.Module, RowSharing):
             given.pop("position_ids", None)
         return given
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a compiled model is not saved whole, since its ranks are not; save the "
+            "state_dict() of the model that it was made of"
+        )
+
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledModel:
         """Of the model alone: these are the same ranks."""
         return CompiledModel(
@@ -92,6 +105,12 @@ class CompiledModel(nn.Module, RowSharing):
         Ids may be of any integers. With what batch() gives, ModelOutput."""
         if cp_batch is not None:
             self.note(cp_batch)
+        if torch.is_autocast_enabled(self.world.device.of_torch.type):
+            warnings.warn(
+                "a program computes in the types of the model, which autocast does not "
+                "change; call bfloat16() of the model for products in bf16",
+                stacklevel=2,
+            )
         given = self._inputs_of(parts, named)
         if cu_seqlens is not None and (
             cu_seqlens.dim() != 2 or cu_seqlens.shape[1] < 2
@@ -106,16 +125,17 @@ class CompiledModel(nn.Module, RowSharing):
                 "of each part has none; take them, and shift_labels, from batch()"
             )
         wholes = {
-            name: (self._whole_shape(part), part.dtype) for name, part in given.items()
+            name: (self._whole_shape(name, part, cp_batch is not None), part.dtype)
+            for name, part in given.items()
         }
         operator = self._operator(wholes, cu_seqlens)
         if cu_seqlens is not None:
             given["cu_seqlens"] = cu_seqlens
         for spec in operator.parameters:
             if spec.is_parameter:
-                given[spec.name] = self.model.get_parameter(spec.name)
+                given[spec.name] = _at(self.model, spec.name)
             elif not (part := given[spec.name]).is_floating_point():
-                given[spec.name] = part.to(getattr(torch, spec.dtype))
+                given[spec.name] = _narrowed(part, getattr(torch, spec.dtype))
         result = operator(**given)
         if shift_labels is None:
             return result
@@ -177,14 +197,35 @@ class CompiledModel(nn.Module, RowSharing):
                 )
             operator = self._operator({name: (shape, whole.dtype)}, None)
         spec = next(each for each in operator.parameters if each.name == name)
-        part = operator.split(name, whole.to(getattr(torch, spec.dtype)))
-        return part.to(whole.dtype)
+        split = operator.split(name, whole.to(getattr(torch, spec.dtype)))
+        part = split.to(whole.dtype)
+        setattr(part, _WHOLE, shape)
+        return part
 
-    def _whole_shape(self, part: Tensor) -> tuple[int, ...]:
+    def _whole_shape(
+        self, name: str, part: Tensor, is_of_batch: bool
+    ) -> tuple[int, ...]:
+        """Of what it is a part: as split() has noted it, or as long as all ranks'
+        parts."""
+        if (noted := getattr(part, _WHOLE, None)) is not None:
+            return noted
         shape = list(part.shape)
         if len(shape) > 1:
             shape[1] *= self.world.size
-        return tuple(shape)
+        whole = tuple(shape)
+        others = {
+            spec.shape
+            for operator in self.operators
+            for spec in operator.parameters
+            if spec.name == name and spec.local_shape == tuple(part.shape)
+        } - {whole}
+        if others and not is_of_batch:
+            raise ValueError(
+                f"'{name}' {list(part.shape)} may be a part of {list(whole)}, or of "
+                f"{sorted(map(list, others))}, which ranks do not divide; call the "
+                "model with what split() or batch() gave, itself"
+            )
+        return whole
 
     def _operator(
         self,
@@ -192,13 +233,7 @@ class CompiledModel(nn.Module, RowSharing):
         cu_seqlens: Tensor | None,
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
-        # Dropout; buffers, which are constants; what adapters make of layers; types.
-        state = (
-            self.model.training,
-            tuple((each.data_ptr(), each._version) for each in self.model.buffers()),
-            tuple(type(each) for each in self.model.modules()),
-            tuple(each.dtype for each in self.model.parameters()),
-        )
+        state = fingerprint(self.model)
         key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries, state
         found = self._operators.get(key)
         if found is None:
@@ -226,8 +261,22 @@ class CompiledModel(nn.Module, RowSharing):
                 overlap=self.overlap,
                 for_cards=self.world.device.is_card,
             ),
+            self.world.deadline,
         )
         return load(path, self.group, world=self.world)
+
+
+def _at(model: nn.Module, name: str) -> Tensor:
+    """A parameter, or what torch.func.functional_call has put in its place."""
+    *path, last = name.split(".")
+    return getattr(functools.reduce(getattr, path, model), last)
+
+
+def _narrowed(ids: Tensor, dtype: torch.dtype) -> Tensor:
+    """What does not fit stays what no vocabulary has."""
+    if torch.iinfo(ids.dtype).bits > torch.iinfo(dtype).bits:
+        ids = ids.clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    return ids.to(dtype)
 
 
 def _loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -267,6 +316,7 @@ def compile_model(
     import torch.distributed as dist
 
     check_rotary(model)
+    check_windows(model)
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
     world = shared_world(

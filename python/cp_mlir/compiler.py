@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,8 @@ class Sharding:
         return self.attention or forms.get(self.strategy, "ring")
 
     def flags(self) -> list[str]:
+        # One rank has all tokens, in their order, whatever it is called.
+        order = "contiguous" if self.ranks == 1 else self.order
         mesh = (
             [f"--mesh=cp={self.ranks}"]
             if self.inner is None
@@ -128,7 +131,7 @@ class Sharding:
             *mesh,
             f"--strategy={self.strategy}",
             f"--attention={self.form}",
-            f"--order={self.order}",
+            f"--order={order}",
             f"--scan={self.scan}",
         ]
 
@@ -206,13 +209,33 @@ def compile_ir(
     return path
 
 
-def compile_on_first(group: Any, make: Any) -> Path:
+def _meet(group: Any, deadline: float) -> None:
+    """CompileError, with who is missing, for ranks that do not come to compile: they
+    have a program already, or do something else. By gloo; other backends wait as long
+    as they are told to."""
+    import torch.distributed as dist
+
+    if dist.get_backend(group) != "gloo":
+        return
+    try:
+        dist.monitored_barrier(group, timedelta(seconds=deadline), wait_all_ranks=True)
+    except RuntimeError as error:
+        raise CompileError(
+            f"not all ranks came to compile within {deadline:g} s; call the model on "
+            "all of them with inputs of the same shapes, in the same mode (train(), "
+            f"eval()), and with the same adapters ({error})"
+        ) from None
+
+
+def compile_on_first(group: Any, make: Any, deadline: float = 60.0) -> Path:
     """make() on the first rank of a group, and its program on all of them: they need
-    no compiler. Its error is that of all ranks."""
+    no compiler. Its error is that of all ranks, and so is CompileError where some do
+    not come within `deadline` seconds."""
     import torch.distributed as dist
 
     if not dist.is_initialized() or dist.get_world_size(group) == 1:
         return make()
+    _meet(group, deadline)
     told: list[Any] = [None]
     failure: Exception | None = None
     if dist.get_rank(group) == 0:

@@ -7,12 +7,15 @@ operators of aten, which become arith, math, linalg and tensor.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
+from torch.autograd.function import BackwardCFunction
+from torch.utils import _pytree as pytree
 
 from .aten import AtenImporter, Documents
 from .fusions import Fusions
@@ -47,13 +50,64 @@ def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
         if _POSITIONS in inspect.signature(model.forward).parameters:
             there = next(iter(inputs.values())).device
             named[_POSITIONS] = torch.arange(rows[1], device=there).repeat(rows[0], 1)
-    with layers_whole(model, counts_from_zero=_POSITIONS not in inputs):
+    # Whoever asks: what a model keeps from its gradients is in no program of another.
+    with (
+        layers_whole(model, counts_from_zero=_POSITIONS not in inputs),
+        torch.enable_grad(),
+        # torch.export keeps the types that it makes, and not the casts.
+        torch.autocast("cpu", enabled=False),
+        torch.autocast("cuda", enabled=False),
+        _own_derivatives_refused(model),
+    ):
         program = torch.export.export(model, (), named, strict=False)
     names = {id(each): name for name, each in model.named_parameters()}
     return _Export(program, documents, names).text()
 
 
 _POSITIONS = "position_ids"
+
+
+@contextlib.contextmanager
+def _own_derivatives_refused(model: nn.Module) -> Iterator[None]:
+    """What is exported is what a model computes, and its derivative is derived of that:
+    one that the model says itself would be lost."""
+
+    def refused_hook(*_: Any, **__: Any) -> None:
+        raise ExportError(
+            "the model has a hook on the gradient of a tensor, of which a program "
+            "knows nothing; leave it out of the model"
+        )
+
+    original = Tensor.register_hook
+    seen = model.register_forward_hook(lambda _, __, output: _check_nodes(output))
+    try:
+        Tensor.register_hook = refused_hook
+        yield
+    finally:
+        Tensor.register_hook = original
+        seen.remove()
+
+
+def _check_nodes(output: Any) -> None:
+    """Of autograd's graph behind what a model gave."""
+    work = [
+        each.grad_fn for each in pytree.tree_leaves(output) if isinstance(each, Tensor)
+    ]
+    known: set[Any] = {None}
+    while work:
+        node: Any = work.pop()
+        if node in known:
+            continue
+        known.add(node)
+        work += [before for before, _ in node.next_functions]
+        name = type(node).__name__
+        # An operator of somebody's library is found in the program, by its own name.
+        if isinstance(node, BackwardCFunction) and "GeneratedBackwardFor_" not in name:
+            raise ExportError(
+                f"{name.removesuffix('Backward')} has a backward pass of its own, of "
+                "which a program knows nothing; leave it out of the model, or export "
+                "what it computes without"
+            )
 
 
 def _rows_of(shapes: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -107,6 +161,7 @@ class _Export:
             elif node.op == "output":
                 found = self.importer.of(node.args[0])
                 self.results = [each for each in found if each is not None]
+                _check_results(self.results)
         return _function(
             self._signature(),
             self.writer.lines,
@@ -191,6 +246,17 @@ class _Export:
         return listed
 
 
+def _check_results(results: Sequence[Any]) -> None:
+    if not results:
+        raise ExportError("the model has no results; return a tensor, or several")
+    for each in results:
+        if not isinstance(each, Value):
+            raise ExportError(
+                f"{each!r} is among the model's results, which are tensors; leave it "
+                "out"
+            )
+
+
 def _clean(graph: fx.Graph) -> None:
     """Without what nobody reads, and what only checks what it was traced with."""
     for node in reversed(graph.nodes):
@@ -220,7 +286,7 @@ def _buffer(writer: Writer, tensor: Tensor, element: str) -> Value:
     def listed(each: Any) -> str:
         if isinstance(each, list):
             return f"[{', '.join(map(listed, each))}]"
-        return str(each) if element.startswith("i") else real(each)
+        return str(each) if element.startswith("i") else real(each, element)
 
     return writer.op(
         tensor.shape,

@@ -118,7 +118,7 @@ def _swish(importer: AtenImporter, names: list[str], element: str) -> Any:
     most, one, a, b, c, d, e, f = (writer.fresh() for _ in range(8))
     bound = 700.0 if element == "f64" else 80.0
     return [
-        f"{most} = arith.constant {real(bound)} : {element}",
+        f"{most} = arith.constant {real(bound, element)} : {element}",
         f"{a} = arith.negf {x} : {element}",
         f"{b} = arith.minimumf {a}, {most} : {element}",
         f"{c} = math.exp {b} : {element}",

@@ -69,6 +69,11 @@ class _Guard:
         parallel.handed = None
         parallel.has_had_documents |= parallel.documents is not None
         _check_mask(named)
+        if named.get("token_type_ids") is not None:
+            raise ValueError(
+                "token_type_ids are of the whole row, and may make a mask of their "
+                "own; call the model with what batch() gives"
+            )
         for cache in ("cache", "past_key_values", "cache_params"):
             if named.get(cache) is not None:
                 raise ValueError(

@@ -4,7 +4,9 @@ cannot share tokens. What is not known to be token-wise is refused."""
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
+import sys
 from typing import Any
 
 from torch import nn
@@ -34,6 +36,7 @@ def layers_of(model: nn.Module) -> tuple[Layers, Layers]:
     along the sequence in another way."""
     _check_config(model)
     check_rotary(model)
+    check_windows(model)
     mixers: Layers = []
     heads: Layers = []
     for name, module in model.named_modules():
@@ -95,6 +98,38 @@ def _check_attention(module: Any, name: str) -> None:
         )
 
 
+def check_windows(model: nn.Module) -> None:
+    """ValueError for attention whose window only a mask knows, which no program is
+    handed."""
+    for name, module in model.named_modules():
+        config = getattr(module, "config", None)
+        kinds = getattr(config, "layer_types", None)
+        if (
+            not type(module).__name__.endswith("Attention")
+            or not getattr(config, "sliding_window", None)
+            or not getattr(config, "use_sliding_window", True)
+            or (kinds and "sliding_attention" not in kinds)
+            or not hasattr(
+                sys.modules.get(type(module).__module__),
+                "create_sliding_window_causal_mask",
+            )
+        ):
+            continue
+        code = inspect.unwrap(type(module).forward).__code__
+        words = {*code.co_names, *itertools.chain(*filter(_is_words, code.co_consts))}
+        if "sliding_window" not in words:
+            raise ValueError(
+                f"'{name}' ({type(module).__name__}) has a window that only its mask "
+                "knows, which is not taken; set sliding_window of the config to None, "
+                "where rows are no longer than it"
+            )
+
+
+def _is_words(constant: Any) -> bool:
+    """Names of arguments, among the constants of code."""
+    return isinstance(constant, tuple)
+
+
 def check_rotary(model: nn.Module) -> None:
     """ValueError for rotary embeddings whose frequencies depend on the longest
     position, which each rank would take of its own tokens."""
@@ -128,7 +163,7 @@ def _check_config(model: nn.Module) -> None:
                 f"the model has layers {sorted(unknown)} ({field}), which shard() does "
                 "not know"
             )
-    for field in ("attention_chunk_size", "alibi"):
+    for field in ("attention_chunk_size", "alibi", "use_bidirectional_attention"):
         if getattr(config, field, None):
             raise ValueError(
                 f"the model has {field}={getattr(config, field)}, a pattern of "

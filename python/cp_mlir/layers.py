@@ -13,10 +13,21 @@ def tensor_type(shape: Sequence[int], element: str) -> str:
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
-def real(value: float) -> str:
-    """As an attribute of MLIR; the bits, where it has no other word for them."""
+# Of infinity and of NaN.
+_BITS = {
+    "f64": ("7FF0000000000000", "7FF8000000000000"),
+    "f32": ("7F800000", "7FC00000"),
+    "bf16": ("7F80", "7FC0"),
+}
+
+
+def real(value: float, element: str = "f64") -> str:
+    """As a number of MLIR; the bits, where it has no other word for them."""
+    infinity, none = _BITS[element]
+    if math.isnan(value):
+        return f"0x{none}"
     if math.isinf(value):
-        return "0x7FF0000000000000" if value > 0 else "0xFFF0000000000000"
+        return f"0x{infinity}" if value > 0 else f"0xF{infinity[1:]}"
     mantissa, _, exponent = repr(value).partition("e")
     if "." not in mantissa:
         mantissa += ".0"

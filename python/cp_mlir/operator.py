@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from .program import Entry, Program, TensorSpec
 from .world import World, shared_world
@@ -85,7 +86,7 @@ class Callable:
         ]
         # Of one element each; made like them is in half the time of torch.empty.
         self._prototypes = [
-            torch.empty(1, dtype=dtype, device=self.device).expand(shape)
+            torch.empty((), dtype=dtype, device=self.device).expand(shape)
             for shape, dtype in self._results
         ]
         self._gaps = kept.gaps if kept.spec in given and len(kept.gaps) else None
@@ -352,6 +353,34 @@ for _name, _run, _fake in (
 torch.library.register_autograd(
     "cp_mlir::forward", _derive, setup_context=_save, lib=_library
 )
+
+
+def _refuse_second(*_: Any) -> None:
+    raise RuntimeError(
+        "a program has no second derivative: what it gave in the backward pass is not "
+        "differentiated again; take penalties of gradients of a model that is torch's"
+    )
+
+
+torch.library.register_autograd("cp_mlir::backward", _refuse_second, lib=_library)
+
+
+def check_plain(tensors: Sequence[Tensor]) -> None:
+    """RuntimeError for derivatives that a program has not, and torch would leave out:
+    those of forward mode, and of torch.func."""
+    if torch.compiler.is_compiling():
+        return
+    functorch: Any = torch._C
+    is_dual = forward_ad._current_level >= 0 and any(
+        forward_ad.unpack_dual(each).tangent is not None for each in tensors
+    )
+    if is_dual or functorch._functorch.peek_interpreter_stack() is not None:
+        raise RuntimeError(
+            "a program has no derivatives in forward mode, and none of torch.func "
+            "(grad, jvp, vmap); call backward(), or torch.autograd.grad"
+        )
+
+
 _forward = torch.ops.cp_mlir.forward.default
 _backward = torch.ops.cp_mlir.backward.default
 
@@ -395,6 +424,7 @@ class Operator:
                     f"'{self.program.entries[0].name}' takes no {sorted(named)}; it "
                     f"takes {self._names}"
                 )
+        check_plain(given)
         results = _forward(self.key, given)[: self._num_results]
         return results[0] if len(results) == 1 else tuple(results)
 

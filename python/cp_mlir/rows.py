@@ -76,6 +76,8 @@ class RowSharing:
                 f"{sorted(_TAKEN)}, and Batch cuts any others"
             )
         for name, tensor in tensors.items():
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"'{name}' is {tensor!r}, expected a tensor")
             if tensor.requires_grad:
                 raise ValueError(
                     f"'{name}' has a gradient, which would end here: batch() makes new "
@@ -101,7 +103,8 @@ class RowSharing:
             if "loss_mask" in known:
                 mine = mine.masked_fill(made.part("loss_mask", self.rank) == 0, -100)
                 whole = whole.masked_fill(made.whole("loss_mask") == 0, -100)
-            given["labels"] = given["shift_labels"] = mine.to(there)
+            # What torch's losses take.
+            given["labels"] = given["shift_labels"] = mine.long().to(there)
             given["num_items_in_batch"] = (whole != -100).sum().to(there)
         if packed or "seq_lens" in tensors:
             given["cu_seqlens"] = made.whole("cu_seqlens_padded").to(there)

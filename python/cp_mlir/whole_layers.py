@@ -11,12 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .aten import LAYERS
 from .calls import refuse, scale_of
+from .inspection import check_windows
 from .layers import MixerShape
 from .mixers import MIXERS, check_mixer, fields_of, is_changed
 from .writer import ExportError
 
-NAME = "cp_mlir_export"
+NAME = LAYERS
 
 _library = torch.library.Library(NAME, "DEF")
 _library.define("mixer(Tensor u, Tensor[] weights, str[] names, str fields) -> Tensor")
@@ -75,6 +77,10 @@ def _is_norm(module: Any) -> bool:
     weight = getattr(module, "weight", None)
     if not type(module).__name__.endswith("RMSNorm") or eps is None or weight is None:
         return False
+    # What else it learns may begin as if it were not there.
+    held = [*module.named_parameters(), *module.named_buffers()]
+    if [name for name, _ in held] != ["weight"] or is_changed(module):
+        return False
     with torch.no_grad():
         generator = torch.Generator().manual_seed(0)
         x = torch.randn(3, weight.numel(), generator=generator).to(weight)
@@ -96,9 +102,14 @@ def _eps_of(norm: Any) -> float | None:
 
 def _norm(norm: Any) -> Callable[..., Tensor]:
     eps = _eps_of(norm)
+    original = norm.forward
 
-    def forward(hidden_states: Tensor) -> Tensor:
-        return _ops.rms_norm(hidden_states, norm.weight, eps)
+    def forward(*others: Any, **named: Any) -> Any:
+        # With a residual or the like it is more than a norm.
+        given = [*others, *named.values()]
+        if len(given) != 1 or given[0].shape[-1:] != norm.weight.shape:
+            return original(*others, **named)
+        return _ops.rms_norm(given[0], norm.weight, eps)
 
     return forward
 
@@ -205,6 +216,7 @@ def layers_whole(model: Any, counts_from_zero: bool = True) -> Iterator[None]:
             "the model is sharded, and its layers are programs already; export another "
             "one"
         )
+    check_windows(model)
     changed: list[tuple[nn.Module, Any]] = []
     config = getattr(model, "config", None)
     attention = getattr(config, "_attn_implementation", None)

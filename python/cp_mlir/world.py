@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes as c
 import itertools
 import os
 import secrets
 import socket
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -79,13 +81,20 @@ class World:
         """
         """Among the worlds of this process, in the order in which they are made."""
         self.number = next(_numbers)
+        """In seconds: how long ranks wait for each other."""
+        self.deadline = deadline
         self.sizes = tuple(sizes)
         self.size = 1
         for each in sizes:
             self.size *= each
         self.rank = 0
+        # Whether it has failed, and another is to take its place.
+        self._is_spent = False
         # Whether a program's call is under way, as other threads see it.
         self.is_inside = False
+        # Alone, one call at a time, of whatever thread; with others the order of calls
+        # would be by chance.
+        self._turn: Any = contextlib.nullcontext()
         # Of a call that failed on a device, which may still use them.
         self._abandoned: list[Any] = []
         self._handle = c.c_void_p()
@@ -102,13 +111,9 @@ class World:
         options.deadline_ms = max(1, int(deadline * 1000))
         options.threads = threads
         if self.size == 1:
+            self._turn = threading.Lock()
             self._place_on(device, options)
-            with self.device.entered():
-                native.checked(
-                    lambda *text: native.runtime().cprt_threads_create(
-                        c.byref(options), c.byref(self._handle), *text
-                    )
-                )
+            self._make_alone(options, axis_sizes)
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
             self._join(options, group, name, device)
@@ -118,6 +123,22 @@ class World:
             failures.watch(self)
         # Not when it is collected: ranks end it together, and rank 0 waits for them.
         self._end = atexit.register(self.close)
+
+    def _make_alone(self, options: native.Options, axis_sizes: Any) -> None:
+        self._options = options, axis_sizes
+        with self.device.entered():
+            native.checked(
+                lambda *text: native.runtime().cprt_threads_create(
+                    c.byref(options), c.byref(self._handle), *text
+                )
+            )
+
+    def _make_anew(self) -> None:
+        """After a failure of this rank, which is alone: nobody waits for it, and what
+        failed had no part in what comes next. What a device has found stays."""
+        native.runtime().cprt_world_destroy(self._handle)
+        self._make_alone(*self._options)
+        self.context = native.runtime().cprt_world_context(self._handle, self.rank)
 
     def _place_on(
         self, device: str | torch.device | None, options: native.Options
@@ -173,6 +194,7 @@ class World:
         runtime = native.runtime()
         status = runtime.cprt_context_status(self.context)
         if status != 0:
+            self._is_spent = self.size == 1
             raise CprtError(
                 native.status_name(status),
                 runtime.cprt_context_message(self.context).decode(errors="replace"),
@@ -244,11 +266,15 @@ class World:
         """Calls a program's entry with torch's `tensors`, behind what its current
         stream has been given, and before what that is given next. CprtError for what
         has gone wrong by now: on a card a kernel may say so later (synchronize)."""
-        if self.device.is_card:
-            self._run_on_card(entry, pointers, tensors)
-        else:
-            self._run_here(entry, pointers)
-        self.check()
+        with self._turn:
+            if self.device.is_card:
+                self._run_on_card(entry, pointers, tensors)
+            else:
+                if self._is_spent:
+                    self._is_spent = False
+                    self._make_anew()
+                self._run_here(entry, pointers)
+            self.check()
 
     def _run_here(self, entry: Any, pointers: Any) -> None:
         self.is_inside = True
@@ -311,7 +337,7 @@ def shared_world(
 ) -> World:
     """The world of a group on a mesh of these sizes, made by the first who asks. It
     lives until the process exits, or until its ranks have failed: the next who asks
-    gets another one then."""
+    gets another one then (a rank alone goes on with the next call)."""
     # By the caller's word for the device, which is the same on all ranks.
     word = str(device or "cpu")
     key = (group, tuple(sizes), transport, deadline, threads, word)

@@ -54,7 +54,9 @@ class Writer:
     def constant(self, value: float, element: str) -> str:
         """A scalar."""
         name = f"%c{next(self._numbers)}"
-        text = str(int(value)) if element.startswith("i") else real(float(value))
+        text = (
+            str(int(value)) if element.startswith("i") else real(float(value), element)
+        )
         self.lines.append(f"{name} = arith.constant {text} : {element}")
         return name
 
@@ -64,12 +66,16 @@ class Writer:
         )
 
     def zeros(self, shape: Sequence[int], element: str) -> Value:
-        zero = self.constant(0, element)
+        return self.splat(shape, element, 0)
+
+    def splat(self, shape: Sequence[int], element: str, number: float) -> Value:
+        """Of one number."""
+        each = self.constant(number, element)
         into = self.empty(shape, element)
         return self.op(
             shape,
             element,
-            f"linalg.fill ins({zero} : {element}) outs({into.name} : {into.type}) "
+            f"linalg.fill ins({each} : {element}) outs({into.name} : {into.type}) "
             f"-> {into.type}",
         )
 
@@ -172,6 +178,8 @@ class Writer:
 
 def _groups(narrow: Sequence[int], wide: Sequence[int]) -> list[list[int]] | None:
     """Which dimensions of the wide shape each of the narrow one is of."""
+    if not narrow:
+        return [] if all(size == 1 for size in wide) else None
     groups: list[list[int]] = []
     at = 0
     for i, size in enumerate(narrow):

@@ -165,3 +165,79 @@ def sums() -> dict[str, Any]:
         lambda: cp_mlir.World((dist.get_world_size(),), deadline=-1)
     )
     return found
+
+
+class Centred(nn.Module):
+    """Of which each token's result depends on all others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6, dtype=torch.float64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.linear(x)
+        return y * (y - y.mean(1, keepdim=True))
+
+
+@case
+def uneven() -> dict[str, Any]:
+    """Rows of a length that ranks do not divide, beside longer ones of which a rank's
+    part is as long."""
+    ranks = dist.get_world_size()
+    torch.manual_seed(0)
+    model = Centred()
+    short = torch.randn(2, 3 * ranks - 1, 6).double()
+    long = torch.randn(2, 3 * ranks, 6).double()
+    whole = cp_mlir.compile_model(model, x=short)
+    found: dict[str, Any] = {}
+    for name, x in (("short", short), ("long", long), ("short again", short)):
+        model.zero_grad()
+        expected = model(x)
+        expected.square().sum().backward()
+        gradient = model.linear.weight.grad.clone()
+        model.zero_grad()
+        part = whole.split("x", x)
+        result = whole(part)
+        operator = whole.operators[0 if x is short else -1]
+        # Of what is padding nobody asks.
+        cotangent = operator.split("x", 2 * expected.detach())
+        result.backward(cotangent)
+        parts = [torch.empty_like(result) for _ in range(ranks)]
+        dist.all_gather(parts, result.detach().contiguous())
+        found[name] = max(
+            models.rel_l2(operator.join(parts), expected.detach()),
+            models.rel_l2(model.linear.weight.grad, gradient),
+        )
+    found["programs"] = len(whole.operators)
+    found["unknown"] = said(lambda: whole(whole.split("x", long).clone()))
+    return found
+
+
+@case
+def absent() -> dict[str, Any]:
+    """A rank that does not come to compile."""
+    group = dist.new_group(backend="gloo")
+    x = torch.randn(2, 8, 6).double()
+    whole = cp_mlir.compile_model(Centred(), group, x=x, deadline=2.0)
+    longer = whole.split("x", x)[:, :1]
+    if dist.get_rank() == 0:
+        return {"first": said(lambda: whole(longer))}
+    return {}
+
+
+@case
+def grouped() -> dict[str, Any]:
+    """Fewer heads of keys than ranks, whose rotation is slices and a concatenation."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 1}
+    config = LlamaConfig(**sizes, **heads, num_hidden_layers=1)
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(config).double().eval()
+    ids = torch.randint(1, 40, (2, 16))
+    expected = model(input_ids=ids, use_cache=False).logits.detach()
+    whole = cp_mlir.compile_model(model, attention="ulysses")
+    batch = whole.batch(ids)
+    logits = whole.gather(whole(**batch).logits, batch["cp_batch"])
+    return {"logits": models.rel_l2(logits, expected)}

@@ -141,6 +141,24 @@ def test_automodel(found: dict[str, Any]) -> None:
             assert each["seconds"] < 0.5 * each["theirs"]
 
 
+def test_rows_that_ranks_do_not_divide(found: dict[str, Any]) -> None:
+    uneven = found["uneven"]
+    for name in ("short", "long", "short again"):
+        assert uneven[name] < 1e-12, name
+    assert uneven["programs"] == 2
+    assert uneven["unknown"].startswith("ValueError: 'x' [2, 3, 6] may be a part of")
+
+
+def test_a_rank_that_does_not_come_to_compile(found: dict[str, Any]) -> None:
+    said = found["absent"]["first"]
+    assert said.startswith("CompileError: not all ranks came to compile within 2 s")
+
+
+def test_fewer_heads_than_ranks(found: dict[str, Any]) -> None:
+    # Angles are those of f32.
+    assert found["grouped"]["logits"] < 1e-5
+
+
 def test_copies(found: dict[str, Any]) -> None:
     assert max(found["copies"].values()) < 1e-5
 

@@ -20,7 +20,10 @@ from transformers import (
     Lfm2Config,
     LlamaConfig,
     LlamaForSequenceClassification,
+    MistralConfig,
     MixtralConfig,
+    PhimoeConfig,
+    Qwen2MoeConfig,
 )
 
 import cp_mlir
@@ -274,3 +277,58 @@ def test_saved_models_are_as_any(tmp_path: Path) -> None:
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager")
     found = loaded(input_ids=ids, use_cache=False).logits
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+WINDOWED = {
+    **SMALL,
+    "intermediate_size": 32,
+    "num_key_value_heads": 2,
+    "sliding_window": 4,
+}
+
+
+def test_windows_that_only_a_mask_knows() -> None:
+    """Attention is not handed it, and would see all tokens."""
+    phimoe = PhimoeConfig(**WINDOWED, num_local_experts=4)
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "max_window_layers": 2}
+    experts |= {"moe_intermediate_size": 24, "shared_expert_intermediate_size": 24}
+    for config in (
+        phimoe,
+        Qwen2MoeConfig(**WINDOWED, **experts, use_sliding_window=True),
+    ):
+        model = AutoModelForCausalLM.from_config(config)
+        for refused in (cp_mlir.shard, cp_mlir.compile_model):
+            with pytest.raises(ValueError, match="a window that only its mask knows"):
+                refused(model)
+        ids = torch.ones(1, 8).long()
+        with pytest.raises(ValueError, match="a window that only its mask knows"):
+            cp_mlir.export(model, input_ids=ids)
+        config.sliding_window = None
+        cp_mlir.shard(AutoModelForCausalLM.from_config(config))
+    cp_mlir.shard(AutoModelForCausalLM.from_config(MistralConfig(**WINDOWED)))
+
+
+@pytest.mark.parametrize("order", ["zigzag", "striped:4"])
+@pytest.mark.parametrize("make", [cp_mlir.shard, cp_mlir.compile_model])
+def test_one_rank_has_all_tokens_in_any_order(order: str, make: Any) -> None:
+    model = AutoModelForCausalLM.from_config(MistralConfig(**WINDOWED)).eval()
+    each = models.copied(model)
+    cp = make(each, order=order)
+    ids = torch.randint(1, 48, (1, 7))
+    called = each if make is cp_mlir.shard else cp
+    found = called(**cp.batch(ids)).logits
+    torch.testing.assert_close(found, model(ids, use_cache=False).logits)
+
+
+def test_integers_and_truths_of_a_batch() -> None:
+    model = AutoModelForCausalLM.from_config(MistralConfig(**WINDOWED)).eval()
+    each = models.copied(model)
+    cp = cp_mlir.shard(each)
+    ids = torch.randint(1, 48, (1, 8)).int()
+    found = each(**cp.batch(ids, attention_mask=torch.ones(1, 8).bool()))
+    expected = model(input_ids=ids, labels=ids.long(), use_cache=False)
+    torch.testing.assert_close(found.loss, expected.loss)
+    with pytest.raises(TypeError, match=r"'seq_lens' is \[\[8\]\], expected a tensor"):
+        cp.batch(ids, seq_lens=[[8]])
+    with pytest.raises(ValueError, match="token_type_ids are of the whole row"):
+        each(**cp.batch(ids), token_type_ids=ids)

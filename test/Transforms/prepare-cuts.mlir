@@ -64,3 +64,25 @@ func.func @sharded(%q: tensor<1x8x4x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{}, {
           tensor<1x4x8xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{}, {}, {}]>>)
   return %out : tensor<1x8x4x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{}, {}, {}, {}]>>
 }
+
+// Slices say their sizes themselves: those of a rotation of halves, over repeated
+// groups.
+
+// CHECK-LABEL: func.func @halves(
+// HID:           %[[R:.*]] = cp.repeat %{{.*}} : tensor<1x16x2x4xf32> -> tensor<1x16x4x4xf32>
+// HID:           %[[H:.*]] = tensor.extract_slice %[[R]][0, 0, 0, 2] [1, 16, 4, 2] [1, 1, 1, 1] : tensor<1x16x4x4xf32> to tensor<1x16x4x2xf32>
+// HID:           tensor.insert_slice %[[H]] into %{{.*}}[0, 0, 0, 0] [1, 16, 4, 2] [1, 1, 1, 1] : tensor<1x16x4x2xf32> into tensor<1x16x4x4xf32>
+func.func @halves(%x: tensor<1x16x4x8xf32> {cp.sequence = 1 : i64},
+    %b: tensor<1x16x2x4xf32> {cp.sequence = 1 : i64},
+    %dt: tensor<1x16x4xf32> {cp.sequence = 1 : i64}, %a: tensor<4xf32>)
+    -> tensor<1x16x4x8xf32> {
+  %half = tensor.extract_slice %b[0, 0, 0, 2] [1, 16, 2, 2] [1, 1, 1, 1]
+      : tensor<1x16x2x4xf32> to tensor<1x16x2x2xf32>
+  %0 = tensor.insert_slice %half into %b[0, 0, 0, 0] [1, 16, 2, 2] [1, 1, 1, 1]
+      : tensor<1x16x2x2xf32> into tensor<1x16x2x4xf32>
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%0) C(%b)
+      : (tensor<1x16x4x8xf32>, tensor<1x16x4xf32>, tensor<4xf32>,
+         tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>)
+      -> (tensor<1x16x4x8xf32>, tensor<1x4x8x4xf32>)
+  return %y : tensor<1x16x4x8xf32>
+}

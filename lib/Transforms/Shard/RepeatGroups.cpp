@@ -74,6 +74,19 @@ RankedTensorType repeated(RankedTensorType type, int64_t dim, int64_t times) {
   return type.clone(shape);
 }
 
+/// A slice says its sizes itself; what is repeated it has in full.
+void repeatSizes(Operation *op, int64_t dim, int64_t times) {
+  auto repeatIn = [&](auto slice) {
+    SmallVector<int64_t> sizes(slice.getStaticSizes());
+    sizes[dim] *= times;
+    slice.setStaticSizes(sizes);
+  };
+  if (auto extracted = dyn_cast<tensor::ExtractSliceOp>(op))
+    repeatIn(extracted);
+  else if (auto inserted = dyn_cast<tensor::InsertSliceOp>(op))
+    repeatIn(inserted);
+}
+
 /// The op below `repeat` with repeated operands, if the repeat can go above it.
 Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
   Operation *op = repeat.getSource().getDefiningOp();
@@ -99,6 +112,8 @@ Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
     operand.set(above);
     hoisted.push_back(above);
   }
+  repeatSizes(clone, places.front().dim,
+              static_cast<int64_t>(repeat.getTimes()));
   clone->getResult(0).setType(repeat.getType());
   // Who compares it with the whole program's must know.
   if (clone->hasAttr(numberAttr))

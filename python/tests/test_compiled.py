@@ -1,0 +1,252 @@
+"""A whole model as one program: what it depends on, and what it has no part in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import models
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+
+import cp_mlir
+
+
+class Layer(nn.Module):
+    """With an adapter that may be off, and a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6, bias=False)
+        self.up = nn.Linear(6, 6, bias=False)
+        self.register_buffer("scale", torch.ones(6))
+        self.plain = torch.ones(6)
+        self.is_adapted = True
+        self.factor = 2.0
+        self.listed = [1.0, {"bias": 0.5}]
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.linear(x) * self.scale * self.factor * self.plain
+        y = y + self.listed[1]["bias"]
+        return self.dropout(y + self.up(x) if self.is_adapted else y)
+
+
+def _tripled(_: nn.Module, __: Any, output: Tensor) -> Tensor:
+    return 3 * output
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "buffer": lambda layer: setattr(layer, "scale", torch.full((6,), 7.0)),
+    "contents": lambda layer: layer.scale.data.fill_(5.0),
+    "plain tensor": lambda layer: layer.plain.fill_(4.0),
+    "flag": lambda layer: setattr(layer, "is_adapted", False),
+    "number": lambda layer: setattr(layer, "factor", 3.0),
+    "nested": lambda layer: layer.listed[1].update(bias=9.0),
+    "hook": lambda layer: layer.linear.register_forward_hook(_tripled),
+    "forward": lambda layer: setattr(layer.up, "forward", lambda x: -x),
+    "layer": lambda layer: setattr(layer, "up", nn.Identity()),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_program_is_of_the_model_as_it_is(name: str) -> None:
+    layer = Layer().eval()
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(layer, x=x)
+    torch.testing.assert_close(whole(x), layer(x))
+    before = whole(x).detach()
+    CHANGES[name](layer)
+    assert not torch.allclose(before, layer(x))
+    torch.testing.assert_close(whole(x), layer(x))
+    assert len(whole.operators) == 2
+    whole(x)
+    assert len(whole.operators) == 2
+
+
+def test_buffers_that_come_and_go() -> None:
+    """The address of one is another's before long."""
+    layer = Layer().eval()
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(layer, x=x)
+    with torch.no_grad():
+        for step in range(8):
+            layer.scale = torch.full((6,), step + 2.0)
+            torch.testing.assert_close(whole(x), layer(x))
+        layer.scale = torch.full((6,), 2.0)
+        count = len(whole.operators)
+        torch.testing.assert_close(whole(x), layer(x))
+    assert len(whole.operators) == count
+
+
+def test_modes_of_each_layer() -> None:
+    layer = Layer().eval()
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(layer, x=x)
+    layer.dropout.train()
+    with pytest.raises(cp_mlir.ExportError, match=r"dropout 0\.5"):
+        whole(x)
+
+
+def test_casts_are_the_models() -> None:
+    """Whoever is first: a program knows nothing of autocast, and says so."""
+    model = Own(torch.tanh)
+    x = torch.randn(2, 8, 6)
+    with torch.autocast("cpu", torch.bfloat16):
+        whole = cp_mlir.compile_model(model, x=x)
+        with pytest.warns(UserWarning, match="which autocast does not change"):
+            found = whole(x)
+    torch.testing.assert_close(found, model(x))
+    assert torch.equal(found, whole(x))
+    found = cp_mlir.compile_model(model.bfloat16(), x=x.bfloat16())(x.bfloat16())
+    torch.testing.assert_close(found, model(x.bfloat16()), rtol=2e-2, atol=2e-3)
+
+
+def test_parameters_of_other_sizes() -> None:
+    model = models.make("mamba2").eval()
+    whole = cp_mlir.compile_model(model)
+    ids = torch.randint(1, 40, (1, 32))
+    whole(**whole.batch(ids))
+    model.resize_token_embeddings(60)
+    found = whole(**whole.batch(ids + 12)).logits
+    expected = model(input_ids=ids + 12, use_cache=False).logits
+    assert found.shape[-1] == 60
+    torch.testing.assert_close(found, expected)
+    with pytest.raises(TypeError, match="save the state_dict"):
+        whole.__reduce__()
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(_: Any, x: Tensor) -> Tensor:
+        return x * 1.0
+
+    @staticmethod
+    def backward(_: Any, *cotangents: Tensor) -> Any:
+        return -cotangents[0]
+
+
+class Own(nn.Module):
+    """What is done to a layer's result."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.change(self.linear(x))
+
+
+def hooked(x: Tensor) -> Tensor:
+    if x.requires_grad:
+        x.register_hook(lambda cotangent: 10 * cotangent)
+    return x * x
+
+
+def held(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        factor = x.tanh()
+    return x * factor
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (Reversed.apply, "Reversed has a backward pass of its own"),
+        (hooked, "has a hook on the gradient of a tensor"),
+        (held, "set_grad_enabled has no rule.*leave no_grad"),
+    ],
+)
+def test_derivatives_that_a_model_says_itself(change: Any, text: str) -> None:
+    """They would be lost, whether or not gradients are wanted where it is compiled."""
+    model = Own(change)
+    x = torch.randn(2, 8, 6)
+    for is_wanted in (True, False):
+        with (
+            torch.set_grad_enabled(is_wanted),
+            pytest.raises(cp_mlir.ExportError, match=text),
+        ):
+            cp_mlir.compile_model(model, x=x)
+    # As before.
+    model(x).sum().backward()
+    assert model.linear.weight.grad is not None
+
+
+def test_hooks_on_a_layers_gradient() -> None:
+    model = Own(torch.tanh)
+    model.linear.register_full_backward_hook(lambda _, given, __: (2 * given[0],))
+    with pytest.raises(cp_mlir.ExportError, match="BackwardHookFunction"):
+        cp_mlir.compile_model(model, x=torch.randn(2, 8, 6))
+
+
+def test_derivatives_that_a_program_has_not() -> None:
+    model = Own(torch.tanh)
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(model, x=x)
+    leaf = x.clone().requires_grad_()
+    result = whole(leaf)
+    (gradient,) = torch.autograd.grad(result.sum(), leaf, create_graph=True)
+    with pytest.raises(RuntimeError, match="no second derivative"):
+        gradient.pow(2).sum().backward()
+    transforms: list[Callable[[], Any]] = [
+        lambda: torch.func.jvp(whole, (x,), (x,)),
+        lambda: torch.func.grad(lambda each: whole(each).sum())(x),
+        lambda: torch.func.vmap(whole)(torch.stack([x, x])),
+    ]
+    for transform in transforms:
+        with pytest.raises(RuntimeError, match=r"none of torch\.func"):
+            transform()
+    with (
+        forward_ad.dual_level(),
+        pytest.raises(RuntimeError, match="no derivatives in forward mode"),
+    ):
+        whole(forward_ad.make_dual(x, x))
+    weight = torch.randn(6, 6)
+    found = torch.func.functional_call(whole, {"model.linear.weight": weight}, (x,))
+    expected = torch.func.functional_call(model, {"linear.weight": weight}, (x,))
+    torch.testing.assert_close(found, expected)
+
+
+class Looked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(10, 6)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.table(ids) * 1.0
+
+
+def test_a_rank_that_is_alone_goes_on_after_a_failure() -> None:
+    ids = torch.tensor([[0, 0, 3, 9, 9, 3, 4, 5]])
+    model = Looked()
+    whole = cp_mlir.compile_model(model, ids=ids)
+    for wrong in (ids + 5, ids + 2**32, ids - 2**32):
+        with pytest.raises(cp_mlir.CprtError, match=r"must be in \[0, 10\)"):
+            whole(wrong)
+        torch.testing.assert_close(whole(ids), model(ids))
+    with pytest.raises(cp_mlir.CprtError):
+        whole(ids + 5)
+    torch.testing.assert_close(cp_mlir.compile_model(model, ids=ids)(ids), model(ids))
+
+
+def test_threads_take_turns() -> None:
+    ids = torch.randint(0, 10, (1, 8))
+    model = Looked()
+    whole = cp_mlir.compile_model(model, ids=ids)
+    wrong: list[Any] = []
+
+    def call() -> None:
+        for _ in range(30):
+            if not torch.equal(whole(ids), model(ids)):
+                wrong.append("other numbers")
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
