@@ -45,3 +45,19 @@ func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
       outs(%1 : tensor<4xf32>) -> tensor<4xf32>
   return %2, %3 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A constant that is an argument's new value is written behind what reads the old
+// one.
+
+// CHECK-LABEL: func.func @reset(
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: memref<4xf32>
+// CHECK:         linalg.exp ins(
+// CHECK:         %[[C:.*]] = arith.constant dense<2.000000e+00>
+// CHECK:         materialize_in_destination %[[C]] in restrict writable %[[A]]
+func.func @reset(%a: tensor<4xf32> {cp.name = "a"})
+    -> (tensor<4xf32>, tensor<4xf32> {cp.updates = "a"}) {
+  %new = arith.constant dense<2.0> : tensor<4xf32>
+  %0 = tensor.empty() : tensor<4xf32>
+  %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  return %1, %new : tensor<4xf32>, tensor<4xf32>
+}

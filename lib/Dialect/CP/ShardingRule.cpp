@@ -140,11 +140,14 @@ int64_t elementsOfMajor(const ShardingRule &rule, const DimFactors &factors) {
   return elements;
 }
 
-/// The cuts of a factor from those of a dimension; nothing when a stripe or a
-/// part ends within one of the factor's elements.
-std::optional<std::vector<Cut>> cutsOfFactor(std::vector<Cut> cuts,
+/// The cuts of a factor from those of a dimension, which may be `merged` of it
+/// and others, `elements` for each of its own; nothing when a stripe or a part
+/// ends within one of these. Documents end anywhere.
+std::optional<std::vector<Cut>> cutsOfFactor(std::vector<Cut> cuts, bool merged,
                                              int64_t elements) {
   for (Cut &cut : cuts) {
+    if (merged && isPerDocument(cut))
+      return std::nullopt;
     for (int64_t &size : cut.sizes) {
       if (elements < 1 || size % elements)
         return std::nullopt;
@@ -212,6 +215,11 @@ bool ShardingRule::isBatchwise(int64_t factor) const {
     };
     if (llvm::none_of(dims, hasFactor))
       return true;
+    // Merged with others it is another dimension.
+    if (llvm::any_of(dims, [&](const DimFactors &factors) {
+          return factors.size() > 1 && hasFactor(factors);
+        }))
+      return false;
     const DimFactors &first = dims.front();
     if (first.size() != 1 || first.front() == factor)
       return false;
@@ -257,7 +265,8 @@ std::optional<int64_t> collectCuts(const ShardingRule &rule,
     if (factors.empty())
       return dim;
     std::optional<std::vector<Cut>> found =
-        cutsOfFactor(layout.dims[dim], elementsOfMajor(rule, factors));
+        cutsOfFactor(layout.dims[dim], /*merged=*/factors.size() > 1,
+                     elementsOfMajor(rule, factors));
     if (!found ||
         !divideFactor(*found, layout.mesh, rule.sizes[factors.front()]))
       return dim;

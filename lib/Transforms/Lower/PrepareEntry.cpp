@@ -44,7 +44,10 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
     dropEmptyLoops(function);
     separateInits(function);
     FailureOr<SmallVector<BlockArgument>> updated = findUpdates(function);
-    if (failed(updated) || failed(refuseReadsBehind(function, *updated)))
+    if (failed(updated))
+      return signalPassFailure();
+    sinkConstants(function, *updated);
+    if (failed(refuseReadsBehind(function, *updated)))
       return signalPassFailure();
     splitReads(function);
     if (failed(moveResults(function, *updated)))
@@ -164,6 +167,21 @@ private:
                << "', where result " << updating
                << " is written; return a value that an op makes of it";
     return success();
+  }
+
+  /// A new value that is a constant stands in front of all ops, but is written
+  /// behind them.
+  static void sinkConstants(FunctionOpInterface function,
+                            ArrayRef<BlockArgument> updated) {
+    Operation *terminator = function.getFunctionBody().front().getTerminator();
+    for (auto [i, argument] : llvm::enumerate(updated)) {
+      OpOperand &operand = terminator->getOpOperand(unsigned(i));
+      Operation *op = argument ? operand.get().getDefiningOp() : nullptr;
+      if (!op || !op->hasTrait<OpTrait::ConstantLike>())
+        continue;
+      OpBuilder builder(terminator);
+      operand.set(builder.clone(*op)->getResult(0));
+    }
   }
 
   /// Whoever reads an argument behind the op that makes its new value would see

@@ -37,9 +37,14 @@ static CutRefusal atFactor(Kind kind, Operation *op, const ShardingRule &rule,
 
 Layout recut(Layout layout, const TensorFactors &factors, int64_t factor,
              const std::vector<Cut> &chosen) {
-  for (auto [cuts, of] : llvm::zip_equal(layout.dims, factors))
+  for (auto [cuts, of] : llvm::zip_equal(layout.dims, factors)) {
     if (!cuts.empty() && of.size() == 1 && of.front() == factor)
       cuts = chosen;
+    // Documents end within the elements of a dimension that is split.
+    if (of.size() > 1 &&
+        llvm::any_of(cuts, [](const Cut &cut) { return isPerDocument(cut); }))
+      cuts = inContiguousOrder(cuts);
+  }
   return layout;
 }
 

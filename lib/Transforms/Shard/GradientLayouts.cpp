@@ -106,16 +106,17 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
     auto dim = function.getResultAttrOfType<IntegerAttr>(
         operand.getOperandNumber(), sequenceAttr);
     LayoutAttr have = found ? LayoutAttr::of(found) : LayoutAttr();
-    // What takes any layout takes that of a sequence too.
-    if (found && !have && dim)
-      have = attr({mesh, std::vector<std::vector<Cut>>(found.getRank()), {}});
-    if (!have)
-      continue;
     BlockArgument of;
     for (StringRef attr : {gradientAttr, updatesAttr})
       if (auto name = function.getResultAttrOfType<StringAttr>(
               operand.getOperandNumber(), attr))
         of = arguments.find(name);
+    // What takes any layout takes that of a sequence too, or of an argument.
+    bool isFree = found && !have;
+    if (isFree && (dim || of))
+      have = attr({mesh, std::vector<std::vector<Cut>>(found.getRank()), {}});
+    if (!have)
+      continue;
     if (!of) {
       // Callers know nothing of documents.
       LayoutAttr want = attr(inRowOrder(withoutSums(have).toLayout()));
@@ -137,6 +138,13 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
              << of.getArgNumber() << " by its " << gradientAttr << " or "
              << updatesAttr << ", but has other sizes; name the right argument";
     LayoutAttr want = LayoutAttr::of(of.getType());
+    if (isFree) {
+      // Zeros are what they are on each rank.
+      if (!isFreeZero(operand.get()))
+        values.materialize(operand, have);
+      values.materialize(operand, want, op);
+      continue;
+    }
     bool isParam = function.getArgAttr(of.getArgNumber(), paramAttr) != nullptr;
     if (sharding.partialGradients && isParam)
       values.materialize(operand, asTerms(want, allTermAxes(operand.get())),

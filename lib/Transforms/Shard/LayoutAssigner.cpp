@@ -193,19 +193,19 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
 void LayoutAssigner::finish(FunctionOpInterface function) {
   Block &body = function.getFunctionBody().front();
   auto replicate = [&](Value value) {
-    if (isTensor(value) && !LayoutAttr::of(value.getType()))
-      values.adopt(
-          value,
-          LayoutAttr::getReplicated(
-              meshAttr, cast<RankedTensorType>(value.getType()).getRank()));
+    if (!isTensor(value) || LayoutAttr::of(value.getType()))
+      return;
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    // Of what has several uses it is another one.
+    value.replaceAllUsesWith(
+        values.adopt(value, LayoutAttr::getReplicated(meshAttr, rank)));
   };
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (isOpTriviallyDead(&op)) {
+    if (!isOpTriviallyDead(&op))
+      for (Value result : op.getResults())
+        replicate(result);
+    if (isOpTriviallyDead(&op))
       op.erase();
-      continue;
-    }
-    for (Value result : op.getResults())
-      replicate(result);
   }
   Operation *terminator = body.getTerminator();
   function.setType(function.cloneTypeWith(body.getArgumentTypes(),
