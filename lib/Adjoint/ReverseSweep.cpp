@@ -35,12 +35,20 @@ DenseSet<Value> findDependents(ArrayRef<Value> values,
                                ArrayRef<Operation *> ops) {
   DenseSet<Value> found(values.begin(), values.end());
   auto isFound = [&](Value value) { return found.contains(value); };
-  for (Operation *op : ops)
-    if (!isa<StopGradientOp>(op) && (llvm::any_of(op->getOperands(), isFound) ||
-                                     llvm::any_of(capturedBy(op), isFound)))
-      for (Value result : op->getResults())
-        if (isDifferentiable(result.getType()))
-          found.insert(result);
+  // The bits of a number are integers, and may be a number again.
+  auto isBits = [&](Value value) {
+    return isFound(value) && !isDifferentiable(value.getType());
+  };
+  for (Operation *op : ops) {
+    if (isa<StopGradientOp>(op) || (llvm::none_of(op->getOperands(), isFound) &&
+                                    llvm::none_of(capturedBy(op), isFound)))
+      continue;
+    bool passesBits = isa<arith::BitcastOp>(op) ||
+                      llvm::any_of(op->getOperands(), isBits);
+    for (Value result : op->getResults())
+      if (passesBits || isDifferentiable(result.getType()))
+        found.insert(result);
+  }
   return found;
 }
 

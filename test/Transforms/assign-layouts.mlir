@@ -262,3 +262,31 @@ func.func @unknown_batch(%x: tensor<?x16x8xf32> {cp.sequence = 1 : i64})
   %0 = math.exp %x : tensor<?x16x8xf32>
   return %0 : tensor<?x16x8xf32>
 }
+
+// -----
+
+// What has no layout of its own may be returned more than once.
+
+// CHECK-LABEL: func.func @constants(
+// CHECK-SAME:    -> (tensor<2x8xf64, #{{.*}}>, tensor<4xf64, #[[$WHOLE:.*]]>, tensor<4xf64, #[[$WHOLE]]>)
+// CHECK:         %[[C:.*]] = arith.constant dense<0.000000e+00> : tensor<4xf64, #[[$WHOLE]]>
+// CHECK:         return %{{.*}}, %[[C]], %[[C]]
+func.func @constants(%x: tensor<2x8xf64> {cp.sequence = 1 : i64})
+    -> (tensor<2x8xf64>, tensor<4xf64>, tensor<4xf64>) {
+  %c = arith.constant dense<0.0> : tensor<4xf64>
+  return %x, %c, %c : tensor<2x8xf64>, tensor<4xf64>, tensor<4xf64>
+}
+
+// -----
+
+// And as what it is of.
+
+// CHECK-LABEL: func.func @zeros(
+// CHECK-SAME:    %{{.*}}: tensor<16x8xf64, #[[$ROWS:[a-z0-9]+]]> {cp.name = "x"
+// CHECK-SAME:    tensor<16x8xf64, #[[$ROWS]]> {cp.gradient = "x"}, tensor<16x8xf64, #[[$ROWS]]> {cp.updates = "x"}
+func.func @zeros(%x: tensor<16x8xf64> {cp.name = "x", cp.sequence = 0 : i64})
+    -> (tensor<16x8xf64> {cp.gradient = "x"}, tensor<16x8xf64> {cp.updates = "x"}) {
+  %zero = arith.constant dense<0.0> : tensor<16x8xf64>
+  %two = arith.constant dense<2.0> : tensor<16x8xf64>
+  return %zero, %two : tensor<16x8xf64>, tensor<16x8xf64>
+}

@@ -258,3 +258,18 @@ func.func @main(%w: tensor<4xf64> {cp.param = "w"}) -> tensor<f64> {
 func.func @main(%x: tensor<f32> {cp.param = "x"}) -> (tensor<f32> {cp.name = "loss"}, tensor<f32> {cp.gradient = "x"}) {
   return %x, %x : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// What goes through a number's bits would be lost.
+
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<f32> {
+  %bits = arith.bitcast %x : tensor<4xf32> to tensor<4xi32>
+  %even = arith.constant dense<-2> : tensor<4xi32>
+  %kept = arith.andi %bits, %even : tensor<4xi32>
+  // expected-error @below {{differentiate_c3: has no derivative}}
+  %y = arith.bitcast %kept : tensor<4xi32> to tensor<4xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %sum = linalg.reduce {arith.addf} ins(%y : tensor<4xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  return %sum : tensor<f32>
+}

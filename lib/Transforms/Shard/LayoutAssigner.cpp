@@ -197,8 +197,10 @@ void LayoutAssigner::finish(FunctionOpInterface function) {
       return;
     int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
     // Of what has several uses it is another one.
-    value.replaceAllUsesWith(
-        values.adopt(value, LayoutAttr::getReplicated(meshAttr, rank)));
+    Value made =
+        values.adopt(value, LayoutAttr::getReplicated(meshAttr, rank));
+    if (made != value)
+      value.replaceAllUsesWith(made);
   };
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (!isOpTriviallyDead(&op))
