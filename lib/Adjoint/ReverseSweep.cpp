@@ -43,8 +43,8 @@ DenseSet<Value> findDependents(ArrayRef<Value> values,
     if (isa<StopGradientOp>(op) || (llvm::none_of(op->getOperands(), isFound) &&
                                     llvm::none_of(capturedBy(op), isFound)))
       continue;
-    bool passesBits = isa<arith::BitcastOp>(op) ||
-                      llvm::any_of(op->getOperands(), isBits);
+    bool passesBits =
+        isa<arith::BitcastOp>(op) || llvm::any_of(op->getOperands(), isBits);
     for (Value result : op->getResults())
       if (passesBits || isDifferentiable(result.getType()))
         found.insert(result);

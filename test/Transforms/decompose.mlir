@@ -112,3 +112,20 @@ func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = arith.addf %x, %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// What is not there, or of another size, is left to whoever lowers it.
+
+// CHECK-LABEL: func.func private @short(
+// CHECK:         dense_resource<one>
+func.func private @short() -> tensor<4xf32> {
+  %0 = arith.constant dense_resource<one> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      one: "0x040000000000803f"
+    }
+  }
+#-}

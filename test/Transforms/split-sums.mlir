@@ -1,4 +1,6 @@
 // RUN: %cp-opt %s --cp-split-sums | FileCheck %s
+// RUN: not %cp-opt %s --cp-split-sums=least=0 2>&1 | FileCheck %s --check-prefix=FEW
+// FEW: cp-split-sums: least must be 2 terms or more, but is 0; leave it out for 1024
 // RUN: %cp-opt %s --cp-split-sums=least=4097 | FileCheck %s --check-prefix=LEAST
 
 #all = affine_map<(b, l) -> (b, l)>

@@ -19,8 +19,9 @@ def Decompose : Pass<"cp-decompose"> {
     `cp.attention_block` becomes its projections, `cp.rotary` where it has a
     theta, and `cp.attention`. The mask of a `cp.attention` is proven to be causal,
     with a window or without, or to hide nothing, and goes; any other is refused,
-    for no rank could cut it. See test/Transforms/decompose.mlir and
-    test/Transforms/masks.mlir.
+    for no rank could cut it. Constants of resources (`dense_resource`), and sparse
+    ones, are written by their elements. See test/Transforms/decompose.mlir,
+    test/Transforms/masks.mlir and test/Transforms/dense-constants.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];

@@ -207,6 +207,12 @@ struct SplitSums : impl::SplitSumsBase<SplitSums> {
   using SplitSumsBase::SplitSumsBase;
 
   void runOnOperation() override {
+    if (least < 2) {
+      getOperation()->emitOpError("cp-split-sums: least must be 2 terms or "
+                                  "more, but is ")
+          << int64_t(least) << "; leave it out for 1024";
+      return signalPassFailure();
+    }
     SmallVector<linalg::ReduceOp> named;
     getOperation().walk([&](linalg::ReduceOp op) { named.push_back(op); });
     IRRewriter rewriter(&getContext());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DenseConstants.h"
 #include "DocumentPlaces.h"
 #include "Heads.h"
 #include "OpenAttentionBlock.h"
@@ -148,7 +149,8 @@ struct Decompose : impl::DecomposeBase<Decompose> {
                attention && attention.getMask())
         masked.push_back(attention);
     });
-    if (composites.empty() && masked.empty())
+    bool wasDense = !makeDense(getOperation());
+    if (composites.empty() && masked.empty() && wasDense)
       markAllAnalysesPreserved();
     for (AttentionOp attention : masked)
       if (failed(proveMask(attention)))

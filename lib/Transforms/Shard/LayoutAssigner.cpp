@@ -197,18 +197,21 @@ void LayoutAssigner::finish(FunctionOpInterface function) {
       return;
     int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
     // Of what has several uses it is another one.
-    Value made =
-        values.adopt(value, LayoutAttr::getReplicated(meshAttr, rank));
+    Value made = values.adopt(value, LayoutAttr::getReplicated(meshAttr, rank));
     if (made != value)
       value.replaceAllUsesWith(made);
   };
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (!isOpTriviallyDead(&op))
-      for (Value result : op.getResults())
-        replicate(result);
-    if (isOpTriviallyDead(&op))
-      op.erase();
-  }
+  // From the end, since what only such ops read is dead too.
+  auto eraseDead = [&] {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  };
+  eraseDead();
+  for (Operation &op : llvm::make_early_inc_range(body))
+    for (Value result : op.getResults())
+      replicate(result);
+  eraseDead();
   Operation *terminator = body.getTerminator();
   function.setType(function.cloneTypeWith(body.getArgumentTypes(),
                                           terminator->getOperandTypes()));
