@@ -267,11 +267,10 @@ static std::string misfitOf(const ShardPipelineOptions &options) {
     return "an optimizer takes up gradients of whole tensors; give "
            "differentiate=global with it";
   if (options.partialGradients &&
-      (options.gradients == GradientsFrom::None || steps ||
-       options.differentiate == DifferentiatedView::Local))
+      (steps || options.differentiate == DifferentiatedView::Local))
     return "partial-gradients is of gradients of whole tensors that the caller "
-           "adds up; give gradients=loss or gradients=cotangents with it, "
-           "differentiate=global, and no optimizer, or leave it out";
+           "adds up; give differentiate=global with it, and no optimizer, or "
+           "leave it out";
   for (const llvm::cl::Option *option :
        std::initializer_list<const llvm::cl::Option *>{
            &options.beta1, &options.beta2, &options.eps, &options.weightDecay,

@@ -8,6 +8,11 @@
 // REDEFINE: %{options} = gradients=loss differentiate=local optimizer=sgd
 // RUN: %{run} | FileCheck %s --check-prefix=LOCAL
 // LOCAL: cp-shard-pipeline: an optimizer takes up gradients of whole tensors; give differentiate=global with it
+// REDEFINE: %{options} = gradients=loss differentiate=local partial-gradients
+// RUN: %{run} | FileCheck %s --check-prefix=TERMS
+// REDEFINE: %{options} = gradients=loss optimizer=sgd partial-gradients
+// RUN: %{run} | FileCheck %s --check-prefix=TERMS
+// TERMS: cp-shard-pipeline: partial-gradients is of gradients of whole tensors that the caller adds up; give differentiate=global with it, and no optimizer, or leave it out
 // REDEFINE: %{options} = differentiate=local
 // RUN: %{run} | FileCheck %s --check-prefix=DIFFERENTIATE
 // DIFFERENTIATE: cp-shard-pipeline: differentiate says how gradients are derived; give gradients=loss or gradients=cotangents too, or leave it out
