@@ -63,7 +63,7 @@ class CompiledModel(nn.Module, RowSharing):
     @property
     def operators(self) -> tuple[Operator, ...]:
         """In the order in which they were compiled."""
-        return tuple(self._operators.values())
+        return tuple(dict.fromkeys(self._operators.values()))
 
     def batch(self, input_ids: Tensor | None = None, **named: Any) -> dict[str, Any]:
         """As ContextParallel.batch. Programs know their tokens' positions, of documents
@@ -233,12 +233,14 @@ class CompiledModel(nn.Module, RowSharing):
         cu_seqlens: Tensor | None,
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
-        state = fingerprint(self.model)
-        key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries, state
+        inputs = tuple((name, *wholes[name]) for name in sorted(wholes)), entries
+        key = (*inputs, fingerprint(self.model))
         found = self._operators.get(key)
         if found is None:
             found = self._compile(wholes, entries)
             self._operators[key] = found
+            # A layer may count its calls, or keep what it made, while it is exported.
+            self._operators[(*inputs, fingerprint(self.model))] = found
         return found
 
     def _compile(

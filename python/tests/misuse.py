@@ -241,3 +241,33 @@ def grouped() -> dict[str, Any]:
     batch = whole.batch(ids)
     logits = whole.gather(whole(**batch).logits, batch["cp_batch"])
     return {"logits": models.rel_l2(logits, expected)}
+
+
+@case
+def transposed() -> dict[str, Any]:
+    """Tokens first: a result that is no part of a row is whole, as its cotangent."""
+    torch.manual_seed(0)
+    model = Centred()
+
+    class First(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.inner(x).transpose(0, 1).tanh()
+
+    first = First()
+    x = torch.randn(2, 8, 6).double()
+    whole = cp_mlir.compile_model(first, x=x)
+    gradients, results = [], []
+    for call in (lambda: first(x), lambda: whole(whole.split("x", x))):
+        model.zero_grad()
+        result = call()
+        result.square().sum().backward()
+        results.append(result.detach())
+        gradients.append(model.linear.weight.grad.clone())
+    return {
+        "result": models.rel_l2(results[1], results[0]),
+        "gradient": models.rel_l2(gradients[1], gradients[0]),
+    }

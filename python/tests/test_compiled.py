@@ -82,6 +82,32 @@ def test_buffers_that_come_and_go() -> None:
     assert len(whole.operators) == count
 
 
+class Counting(nn.Module):
+    """Of its calls, of which it keeps the last, and all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.calls = 0
+        self.all: list[Tensor] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        self.last = self.linear(x)
+        self.all.append(self.last)
+        return self.last
+
+
+def test_layers_that_change_when_they_are_called() -> None:
+    model = Counting()
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(model, x=x)
+    for _ in range(3):
+        whole(x)
+    assert len(whole.operators) == 1
+    torch.testing.assert_close(whole(x), model(x))
+
+
 def test_modes_of_each_layer() -> None:
     layer = Layer().eval()
     x = torch.randn(2, 8, 6)

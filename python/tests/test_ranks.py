@@ -159,6 +159,10 @@ def test_fewer_heads_than_ranks(found: dict[str, Any]) -> None:
     assert found["grouped"]["logits"] < 1e-5
 
 
+def test_results_that_are_no_part_of_a_row(found: dict[str, Any]) -> None:
+    assert max(found["transposed"].values()) < 1e-12
+
+
 def test_copies(found: dict[str, Any]) -> None:
     assert max(found["copies"].values()) < 1e-5
 

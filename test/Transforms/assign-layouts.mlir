@@ -290,3 +290,20 @@ func.func @zeros(%x: tensor<16x8xf64> {cp.name = "x", cp.sequence = 0 : i64})
   %two = arith.constant dense<2.0> : tensor<16x8xf64>
   return %zero, %two : tensor<16x8xf64>, tensor<16x8xf64>
 }
+
+// -----
+
+// A result that is no sequence lies as its cotangent does.
+
+// CHECK-LABEL: func.func @cotangent(
+// CHECK-SAME:    tensor<8x16xf64, #[[$WHOLE:[a-z0-9]+]]> {cp.cotangent = "y"})
+// CHECK-SAME:    -> (tensor<8x16xf64, #[[$WHOLE]]> {cp.name = "y"}
+func.func @cotangent(%x: tensor<16x8xf64> {cp.name = "x", cp.sequence = 0 : i64},
+    %dy: tensor<8x16xf64> {cp.cotangent = "y"})
+    -> (tensor<8x16xf64> {cp.name = "y"}, tensor<16x8xf64> {cp.gradient = "x"}) {
+  %e = tensor.empty() : tensor<8x16xf64>
+  %y = linalg.transpose ins(%x : tensor<16x8xf64>) outs(%e : tensor<8x16xf64>) permutation = [1, 0]
+  %f = tensor.empty() : tensor<16x8xf64>
+  %dx = linalg.transpose ins(%dy : tensor<8x16xf64>) outs(%f : tensor<16x8xf64>) permutation = [1, 0]
+  return %y, %dx : tensor<8x16xf64>, tensor<16x8xf64>
+}

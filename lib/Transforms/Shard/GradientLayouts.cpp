@@ -94,6 +94,24 @@ FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
   return attr(layout);
 }
 
+/// How the argument lies that is the cotangent of a result; null where none is.
+static LayoutAttr ofCotangent(FunctionOpInterface function, unsigned result) {
+  auto name = function.getResultAttrOfType<StringAttr>(result, nameAttr);
+  for (BlockArgument argument : function.getArguments())
+    if (name &&
+        function.getArgAttr(argument.getArgNumber(), cotangentAttr) == name &&
+        cast<ShapedType>(argument.getType()).getShape() ==
+            cast<ShapedType>(
+                function.getFunctionBody()
+                    .front()
+                    .getTerminator()
+                    ->getOperand(result)
+                    .getType())
+                .getShape())
+      return LayoutAttr::of(argument.getType());
+  return {};
+}
+
 /// Sums are made at last where the caller gets them, and what is of an argument
 /// lies as that does.
 LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
@@ -126,6 +144,9 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
         if (failed(rows))
           return failure();
         want = *rows;
+      } else if (LayoutAttr given =
+                     ofCotangent(function, operand.getOperandNumber())) {
+        want = given;
       }
       values.materialize(operand, want, op);
       continue;
