@@ -7,6 +7,8 @@
 
 #include "Models.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace cp {
@@ -24,7 +26,8 @@ static bool isSeparable(const TracedValue &value, size_t dim, int64_t ranks) {
 /// Where the whole tensor is divided between dimensions `dim` - 1 and `dim`,
 /// which a change of shape has made of one. An inner dimension is not cut, so
 /// that it has the size that it has here, unless the elements say otherwise: a
-/// batch may have been one dimension with the parts of a sequence.
+/// batch may have been one dimension with the parts of a sequence. Of a batch
+/// of one what is cut is the inner one, if any is.
 static void divide(TracedValue &value, IdSpace &space, size_t dim,
                    int64_t ranks) {
   int64_t outer = space.strides[dim - 1], inner = space.strides[dim + 1];
@@ -35,6 +38,8 @@ static void divide(TracedValue &value, IdSpace &space, size_t dim,
     if (stride > inner && stride <= outer)
       candidates.push_back(stride);
   }
+  if (dim == 1 && value.shape[0] == 1)
+    std::rotate(candidates.begin(), candidates.begin() + 1, candidates.end());
   for (int64_t candidate : candidates) {
     space.strides[dim] = candidate;
     value.space = std::make_shared<IdSpace>(space);

@@ -101,12 +101,11 @@ static LayoutAttr ofCotangent(FunctionOpInterface function, unsigned result) {
     if (name &&
         function.getArgAttr(argument.getArgNumber(), cotangentAttr) == name &&
         cast<ShapedType>(argument.getType()).getShape() ==
-            cast<ShapedType>(
-                function.getFunctionBody()
-                    .front()
-                    .getTerminator()
-                    ->getOperand(result)
-                    .getType())
+            cast<ShapedType>(function.getFunctionBody()
+                                 .front()
+                                 .getTerminator()
+                                 ->getOperand(result)
+                                 .getType())
                 .getShape())
       return LayoutAttr::of(argument.getType());
   return {};
