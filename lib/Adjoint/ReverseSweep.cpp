@@ -43,10 +43,17 @@ DenseSet<Value> findDependents(ArrayRef<Value> values,
     if (isa<StopGradientOp>(op) || (llvm::none_of(op->getOperands(), isFound) &&
                                     llvm::none_of(capturedBy(op), isFound)))
       continue;
-    bool passesBits =
-        isa<arith::BitcastOp>(op) || llvm::any_of(op->getOperands(), isBits);
+    bool isBitcast = isa<arith::BitcastOp>(op);
+    bool passesBits = isBitcast || llvm::any_of(op->getOperands(), isBits);
+    // What is made of bits by their value, as an integer or an index is, has no
+    // slope.
+    auto isNumber = [&](Value value) {
+      return isFound(value) && isDifferentiable(value.getType());
+    };
+    bool passes = isBitcast || llvm::any_of(op->getOperands(), isNumber) ||
+                  llvm::any_of(capturedBy(op), isFound);
     for (Value result : op->getResults())
-      if (passesBits || isDifferentiable(result.getType()))
+      if (isDifferentiable(result.getType()) ? passes : passesBits)
         found.insert(result);
   }
   return found;

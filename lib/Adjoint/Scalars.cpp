@@ -19,6 +19,7 @@
 #include "cp/IR/CPDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
@@ -135,13 +136,17 @@ Term negate(const Rule &r, unsigned) { return -r.d; }
 Term convert(const Rule &r, unsigned) {
   return r.d.as(getElementTypeOrSelf(r.x().value));
 }
+bool isConstant(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    value = fill.getInputs()[0];
+  return matchPattern(value, m_Constant());
+}
+
 /// The one of `left` and `right` that is above gets it. Where they are equal
 /// each gets half, as of torch's maximum; beside a constant nothing, as of its
 /// relu.
 Term above(const Rule &r, const Term &left, const Term &right) {
-  if (llvm::any_of(r.op->getOperands(), [](Value operand) {
-        return matchPattern(operand, m_Constant());
-      }))
+  if (llvm::any_of(r.op->getOperands(), isConstant))
     return r.whereAbove(left, right);
   return r.whereAbove(left, right, r.halfWhereEqual(left, right));
 }

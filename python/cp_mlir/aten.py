@@ -522,7 +522,7 @@ class AtenImporter:
         weight: Value | None = None,
         eps: float | None = None,
     ) -> Value:
-        """torch's own, which takes the type's smallest step where it has no eps."""
+        """torch's own, which has the smallest step of what it computes in for eps."""
         if len(shape) != 1:
             raise ExportError(
                 f"aten.rms_norm over {len(shape)} dimensions has no rule"
@@ -531,7 +531,8 @@ class AtenImporter:
         if weight is None:
             weight = self.writer.splat(shape, x.element, 1)
         if eps is None:
-            eps = torch.finfo(getattr(torch, _NAMES[x.element])).eps
+            wide = torch.float64 if x.element == "f64" else torch.float32
+            eps = torch.finfo(wide).eps
         return self.layer_rms_norm(x, weight, eps)
 
     def layer_rms_norm(self, x: Value, weight: Value, eps: float) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from .world import World, shared_world
 # of the model is in the program.
 _Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int, Any]
 
+# Of models as they were; and exports that made nothing new, until that is told.
+_MOST_SEEN = 64
+_MANY = 8
 # Of a part of an input: the shape of the whole.
 _WHOLE = "_cp_mlir_whole"
 
@@ -41,8 +45,8 @@ class CompiledModel(nn.Module, RowSharing):
     model's own, whole on every rank; programs add up their gradients, so that every
     rank has those of the batch. They are compiled by the first rank, when inputs of
     their shapes come; whatever else is in the model, such as buffers, modes, attributes
-    and hooks, is a constant of theirs, and another one makes another program
-    (fingerprint.py)."""
+    and hooks, is a constant of theirs: when one changes the model is exported again,
+    and compiled where that makes another program (fingerprint.py)."""
 
     def __init__(
         self,
@@ -58,12 +62,15 @@ class CompiledModel(nn.Module, RowSharing):
         self.share_rows(group, sharding, world)
         self.inputs = tuple(inputs)
         self.overlap = overlap
-        self._operators: dict[_Key, Operator] = {}
+        """By what they are made of, and by the models that were found to be that."""
+        self._operators: dict[Any, Operator] = {}
+        self._seen: dict[_Key, Operator] = {}
+        self._exported_again = 0
 
     @property
     def operators(self) -> tuple[Operator, ...]:
         """In the order in which they were compiled."""
-        return tuple(dict.fromkeys(self._operators.values()))
+        return tuple(self._operators.values())
 
     def batch(self, input_ids: Tensor | None = None, **named: Any) -> dict[str, Any]:
         """As ContextParallel.batch. Programs know their tokens' positions, of documents
@@ -235,29 +242,48 @@ class CompiledModel(nn.Module, RowSharing):
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
         inputs = tuple((name, *wholes[name]) for name in sorted(wholes)), entries
         key = (*inputs, fingerprint(self.model))
-        found = self._operators.get(key)
+        found = self._seen.get(key)
         if found is None:
-            found = self._compile(wholes, entries)
-            self._operators[key] = found
+            found = self._made(inputs, wholes, entries)
             # A layer may count its calls, or keep what it made, while it is exported.
-            self._operators[(*inputs, fingerprint(self.model))] = found
+            for each in (key, (*inputs, fingerprint(self.model))):
+                self._seen[each] = found
+            while len(self._seen) > _MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
         return found
 
-    def _compile(
+    def _made(
         self,
+        inputs: Any,
         wholes: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
         entries: int,
     ) -> Operator:
+        """The program of the model as it is: that of earlier, where nothing that has
+        changed is in it. That each rank finds out by itself, since it may be its own
+        affair, as what a checkpoint writes into a config."""
         given = {
             name: torch.zeros(shape, dtype=dtype, device=self.world.device.of_torch)
             for name, (shape, dtype) in wholes.items()
         }
         wrt = [name for name, each in given.items() if each.is_floating_point()]
         documents = entries - 1 if entries else 0
+        text = export(self.model, documents=documents, **given)
+        digest = (*inputs, hashlib.sha256(text.encode()).hexdigest())
+        found = self._operators.get(digest)
+        if found is not None:
+            self._exported_again += 1
+            if self._exported_again == _MANY:
+                warnings.warn(
+                    f"the model was exported {_MANY} times again, since attributes or "
+                    "hooks of its layers have changed, with the same program each "
+                    "time; keep counters and the like elsewhere",
+                    stacklevel=4,
+                )
+            return found
         path = compile_on_first(
             self.group,
             lambda: compile_ir(
-                export(self.model, documents=documents, **given),
+                text,
                 self.sharding if documents else self.sharding.of_rows(),
                 wrt=wrt,
                 overlap=self.overlap,
@@ -265,7 +291,9 @@ class CompiledModel(nn.Module, RowSharing):
             ),
             self.world.deadline,
         )
-        return load(path, self.group, world=self.world)
+        found = load(path, self.group, world=self.world)
+        self._operators[digest] = found
+        return found
 
 
 def _at(model: nn.Module, name: str) -> Tensor:

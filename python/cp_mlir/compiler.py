@@ -213,12 +213,19 @@ def _meet(group: Any, deadline: float) -> None:
     """CompileError, with who is missing, for ranks that do not come to compile: they
     have a program already, or do something else. By gloo; other backends wait as long
     as they are told to."""
+    import torch
     import torch.distributed as dist
 
-    if dist.get_backend(group) != "gloo":
+    there: Any = group or dist.group.WORLD
+    try:
+        backend = there._get_backend(torch.device("cpu")).name()
+    except RuntimeError:
+        # It has none for the host.
+        return
+    if backend != "gloo":
         return
     try:
-        dist.monitored_barrier(group, timedelta(seconds=deadline), wait_all_ranks=True)
+        there.monitored_barrier(timedelta(seconds=deadline), wait_all_ranks=True)
     except RuntimeError as error:
         raise CompileError(
             f"not all ranks came to compile within {deadline:g} s; call the model on "

@@ -38,7 +38,10 @@ def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
     for a layer that is handed what its op does not take, such as a mask.
     """
     config = getattr(model, "config", None)
-    named: dict[str, Any] = dict(inputs)
+    named: dict[str, Any] = {
+        name: each.detach().requires_grad_() if each.is_floating_point() else each
+        for name, each in inputs.items()
+    }
     if config is not None and hasattr(config, "use_cache"):
         named["use_cache"] = False
     if documents:
@@ -58,6 +61,7 @@ def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
         torch.autocast("cpu", enabled=False),
         torch.autocast("cuda", enabled=False),
         _own_derivatives_refused(model),
+        _all_with_gradients(model),
     ):
         program = torch.export.export(model, (), named, strict=False)
     names = {id(each): name for name, each in model.named_parameters()}
@@ -86,6 +90,24 @@ def _own_derivatives_refused(model: nn.Module) -> Iterator[None]:
     finally:
         Tensor.register_hook = original
         seen.remove()
+
+
+@contextlib.contextmanager
+def _all_with_gradients(model: nn.Module) -> Iterator[None]:
+    """Which of them is frozen changes, and is no matter of a program."""
+    frozen = [
+        each
+        for each in model.parameters()
+        if each.is_floating_point() and not each.requires_grad
+        if not each.is_inference()
+    ]
+    try:
+        for each in frozen:
+            each.requires_grad_()
+        yield
+    finally:
+        for each in frozen:
+            each.requires_grad_(False)
 
 
 def _check_nodes(output: Any) -> None:

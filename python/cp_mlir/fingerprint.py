@@ -4,88 +4,121 @@ parameters."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+import weakref
+from collections import deque
+from collections.abc import Hashable, Iterable
+from dataclasses import is_dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module as torch_module
 
 # Longer ones are in no program.
 LONGEST_CONSTANT = 1 << 16
+# Of containers in each other; what is deeper is one object.
+DEEPEST = 8
 
-_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), torch.dtype})
+_PLAIN = frozenset({bool, int, complex, str, bytes, type(None), torch.dtype})
+_HOOKS = frozenset(
+    {"_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks"}
+)
 # Of a module: what is looked at elsewhere, and what is no business of a forward pass.
-_APART = frozenset(vars(nn.Module())) - {
-    "training",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_buffers",
-    "_forward_hooks",
-    "_forward_pre_hooks",
-}
+_APART = frozenset(vars(nn.Module())) - {"training", "_buffers", *_HOOKS}
 
 
 class _Same:
-    """An object that is equal to itself alone; it lives as long as this."""
+    """An object that is equal to itself alone, as long as it is there."""
 
     def __init__(self, known: Any) -> None:
-        self.known = known
+        self.number = id(known)
+        try:
+            self.get: Any = weakref.ref(known)
+        except TypeError:
+            self.get = lambda: known
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.known is other.known
+        if not isinstance(other, _Same):
+            return False
+        known = self.get()
+        return known is not None and known is other.get()
 
     def __hash__(self) -> int:
-        return id(self.known)
+        return self.number
 
 
+@torch.compiler.disable
 def fingerprint(model: nn.Module) -> Hashable:
     """Equal to an earlier one while a program made then computes what the model does
-    now: layers, their modes, attributes, hooks and forwards, sizes and types of
-    parameters, and contents of buffers. What modules keep elsewhere (globals,
-    attributes of classes) is not seen, nor, on a card, what is written into a buffer
-    past torch (`.data`)."""
+    now: layers and which of them are shared, their modes, attributes, hooks and
+    forwards, sizes and types of parameters, and contents of buffers. Two that differ
+    may be of one program all the same. What modules keep elsewhere (globals,
+    attributes of classes, a config) is not seen, nor, on a card, what is written into
+    a buffer past torch (`.data`)."""
     reader = _Reader()
-    modules = tuple(reader.of_module(each) for each in model.modules())
-    parameters = tuple((each.shape, each.dtype) for each in model.parameters())
-    return torch.get_default_dtype(), parameters, modules
+    modules = tuple(map(reader.of_module, model.modules()))
+    hooks = torch_module._global_forward_hooks, torch_module._global_forward_pre_hooks
+    return torch.get_default_dtype(), modules, *(tuple(each.values()) for each in hooks)
 
 
 class _Reader:
     def __init__(self) -> None:
-        """Configurations, which layers share."""
-        self.seen: dict[int, Hashable] = {}
+        """Of modules and parameters, in the order in which they are met."""
+        self.numbers: dict[int, int] = {}
 
     def of_module(self, module: nn.Module) -> Hashable:
         """Names are told apart by their order, and by how many there are."""
-        plain, of = _PLAIN, self.of
-        return type(module), *[
-            value if type(value) in plain else (name, of(value))
-            for name, value in vars(module).items()
-            if name not in _APART
-            and (type(value) in plain or not isinstance(value, dict) or value)
-        ]
+        plain, of, number = _PLAIN, self.of, self.number
+        attributes = vars(module)
+        return (
+            type(module),
+            *[(name, number(each)) for name, each in attributes["_modules"].items()],
+            *[
+                (name, None if each is None else (number(each), each.shape, each.dtype))
+                for name, each in attributes["_parameters"].items()
+            ],
+            *[
+                value
+                if type(value) in plain
+                else (name, tuple(map(_Same, value.values())))
+                if name in _HOOKS
+                else (name, of(value))
+                for name, value in attributes.items()
+                if name not in _APART
+                and (type(value) in plain or not isinstance(value, dict) or value)
+            ],
+        )
 
-    def of(self, value: Any) -> Hashable:
+    def number(self, known: Any) -> int:
+        return self.numbers.setdefault(id(known), len(self.numbers))
+
+    def of(self, value: Any, depth: int = 0) -> Hashable:
         if type(value) in _PLAIN:
             return value
+        # 1 and 1.0 are equal.
+        if isinstance(value, float):
+            return "float", value
         if isinstance(value, Tensor):
             return _content_of(value)
-        if isinstance(value, nn.Module):
-            # One of modules(), or of another model.
+        if isinstance(value, np.ndarray):
+            return value.shape, value.dtype, _digest(np.ascontiguousarray(value))
+        if depth == DEEPEST or isinstance(value, nn.Module):
             return _Same(value)
         if isinstance(value, dict):
-            return tuple((self.of(key), self.of(each)) for key, each in value.items())
-        if isinstance(value, (list, tuple)):
-            return tuple(map(self.of, value))
-        if type(value).__name__.endswith("Config") and hasattr(value, "__dict__"):
-            return self._of_config(value)
+            return self._all([each for pair in value.items() for each in pair], depth)
+        if isinstance(value, (list, tuple, deque)):
+            return self._all(value, depth)
+        if isinstance(value, (set, frozenset)):
+            return frozenset(self._all(value, depth))
+        is_plain = isinstance(value, SimpleNamespace) or is_dataclass(value)
+        if is_plain and "Config" not in type(value).__name__:
+            return type(value), self.of(getattr(value, "__dict__", None), depth + 1)
         return _Same(value)
 
-    def _of_config(self, config: Any) -> Hashable:
-        if id(config) not in self.seen:
-            self.seen[id(config)] = _Same(config)
-            self.seen[id(config)] = self.of(vars(config))
-        return self.seen[id(config)]
+    def _all(self, values: Iterable[Any], depth: int) -> tuple[Hashable, ...]:
+        return tuple(self.of(each, depth + 1) for each in values)
 
 
 def _content_of(tensor: Tensor) -> Hashable:
@@ -94,8 +127,11 @@ def _content_of(tensor: Tensor) -> Hashable:
     if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
         return *kind, _Same(type(tensor))
     if tensor.is_cpu and tensor.numel() <= LONGEST_CONSTANT:
-        flat = tensor.detach().reshape(-1).contiguous()
-        content = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
-        return *kind, hashlib.blake2b(content, digest_size=16).digest()
+        flat = tensor.detach().resolve_conj().resolve_neg().reshape(-1).contiguous()
+        return *kind, _digest(flat.view(torch.uint8).numpy()) if flat.numel() else b""
     version = 0 if tensor.is_inference() else tensor._version
     return *kind, version, _Same(tensor)
+
+
+def _digest(array: Any) -> bytes:
+    return hashlib.blake2b(array.tobytes(), digest_size=16).digest()

@@ -95,6 +95,8 @@ class World:
         # Alone, one call at a time, of whatever thread; with others the order of calls
         # would be by chance.
         self._turn: Any = contextlib.nullcontext()
+        # While it is looked at from elsewhere it is not made anew.
+        self._swap = threading.Lock()
         # Of a call that failed on a device, which may still use them.
         self._abandoned: list[Any] = []
         self._handle = c.c_void_p()
@@ -136,9 +138,18 @@ class World:
     def _make_anew(self) -> None:
         """After a failure of this rank, which is alone: nobody waits for it, and what
         failed had no part in what comes next. What a device has found stays."""
-        native.runtime().cprt_world_destroy(self._handle)
-        self._make_alone(*self._options)
-        self.context = native.runtime().cprt_world_context(self._handle, self.rank)
+        if not self.context:
+            return
+        old, self._handle = self._handle, c.c_void_p()
+        try:
+            self._make_alone(*self._options)
+        except BaseException:
+            self._handle = old
+            raise
+        with self._swap:
+            self.context = native.runtime().cprt_world_context(self._handle, self.rank)
+            native.runtime().cprt_world_destroy(old)
+        self._is_spent = False
 
     def _place_on(
         self, device: str | torch.device | None, options: native.Options
@@ -204,7 +215,8 @@ class World:
     def has_failed(self) -> bool:
         """Whether this rank has: it does nothing any more."""
         runtime = native.runtime()
-        return bool(self.context) and runtime.cprt_context_status(self.context) != 0
+        with self._swap:
+            return bool(self.context) and runtime.cprt_context_status(self.context) != 0
 
     def fail(self, text: str) -> None:
         """Tells the other ranks that this one has failed. Alone nobody waits, and a
@@ -223,7 +235,10 @@ class World:
         """What travelled since the last reset_counts()."""
         capacity = 64
         found = (native.Counter * capacity)()
-        count = native.runtime().cprt_context_counters(self.context, found, capacity)
+        with self._swap:
+            count = native.runtime().cprt_context_counters(
+                self.context, found, capacity
+            )
         return [
             CollectiveCount(
                 op=each.op.decode(),
@@ -236,7 +251,8 @@ class World:
         ]
 
     def reset_counts(self) -> None:
-        native.runtime().cprt_context_reset_counters(self.context)
+        with self._swap:
+            native.runtime().cprt_context_reset_counters(self.context)
 
     def history(self) -> list[CollectiveRecord]:
         """The last collectives of this rank, at most 1024, whatever became of its
@@ -246,7 +262,8 @@ class World:
             return []
         capacity = native.HISTORY_LENGTH
         found = (native.Record * capacity)()
-        count = native.runtime().cprt_context_history(self.context, found, capacity)
+        with self._swap:
+            count = native.runtime().cprt_context_history(self.context, found, capacity)
         return [
             CollectiveRecord(
                 op=each.op.decode(),
@@ -271,7 +288,6 @@ class World:
                 self._run_on_card(entry, pointers, tensors)
             else:
                 if self._is_spent:
-                    self._is_spent = False
                     self._make_anew()
                 self._run_here(entry, pointers)
             self.check()

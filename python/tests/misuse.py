@@ -216,7 +216,8 @@ def uneven() -> dict[str, Any]:
 @case
 def absent() -> dict[str, Any]:
     """A rank that does not come to compile."""
-    group = dist.new_group(backend="gloo")
+    # As of a process group that was not told which.
+    group = dist.new_group(backend="cpu:gloo")
     x = torch.randn(2, 8, 6).double()
     whole = cp_mlir.compile_model(Centred(), group, x=x, deadline=2.0)
     longer = whole.split("x", x)[:, :1]
@@ -270,4 +271,22 @@ def transposed() -> dict[str, Any]:
     return {
         "result": models.rel_l2(results[1], results[0]),
         "gradient": models.rel_l2(gradients[1], gradients[0]),
+    }
+
+
+@case
+def alone() -> dict[str, Any]:
+    """What one rank does with its model, as writing a checkpoint, is its own affair."""
+    model = models.make("mamba2").eval()
+    whole = cp_mlir.compile_model(model, deadline=20.0)
+    ids = torch.randint(1, models.vocabulary(model), (1, 32))
+    batch = whole.batch(ids)
+    before = whole(**batch).logits
+    if dist.get_rank() == 0:
+        model.config.architectures = ["Written"]
+        model.backbone.statistics = {"steps": [1, 2, 3]}
+    after = whole(**batch).logits
+    return {
+        "distance": models.rel_l2(after, before),
+        "programs": len(whole.operators),
     }

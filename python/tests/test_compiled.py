@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import models
@@ -27,11 +29,12 @@ class Layer(nn.Module):
         self.is_adapted = True
         self.factor = 2.0
         self.listed = [1.0, {"bias": 0.5}]
+        self.kept = SimpleNamespace(shift=0.0)
         self.dropout = nn.Dropout(0.5)
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.linear(x) * self.scale * self.factor * self.plain
-        y = y + self.listed[1]["bias"]
+        y = y + self.listed[1]["bias"] + self.kept.shift
         return self.dropout(y + self.up(x) if self.is_adapted else y)
 
 
@@ -49,6 +52,9 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "hook": lambda layer: layer.linear.register_forward_hook(_tripled),
     "forward": lambda layer: setattr(layer.up, "forward", lambda x: -x),
     "layer": lambda layer: setattr(layer, "up", nn.Identity()),
+    "tie": lambda layer: setattr(layer.up, "weight", layer.linear.weight),
+    "shared": lambda layer: setattr(layer, "up", layer.linear),
+    "namespace": lambda layer: setattr(layer.kept, "shift", 3.0),
 }
 
 
@@ -105,7 +111,34 @@ def test_layers_that_change_when_they_are_called() -> None:
     for _ in range(3):
         whole(x)
     assert len(whole.operators) == 1
-    torch.testing.assert_close(whole(x), model(x))
+    # Elsewhere it is called, too.
+    for _ in range(6):
+        torch.testing.assert_close(whole(x), model(x))
+    assert len(whole.operators) == 1
+
+
+def test_changes_that_make_no_difference() -> None:
+    """A program is compiled once; that the model is exported each time is told."""
+    layer: Any = Layer().eval()
+    x = torch.randn(2, 8, 6)
+    whole = cp_mlir.compile_model(layer, x=x)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for step in range(9):
+            layer.step = step
+            hook = layer.linear.register_forward_hook(lambda *_: None)
+            whole(x)
+            hook.remove()
+    assert len(whole.operators) == 1
+    assert sum("exported 8 times again" in str(each.message) for each in told) == 1
+    same = layer.linear.register_forward_hook(_tripled)
+    whole(x)
+    same.remove()
+    count = whole._exported_again
+    layer.linear.register_forward_hook(_tripled)
+    whole(x)
+    assert whole._exported_again == count
+    assert len(whole.operators) == 2
 
 
 def test_modes_of_each_layer() -> None:
@@ -165,6 +198,40 @@ class Own(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.change(self.linear(x))
+
+
+class Straight(torch.autograd.Function):
+    """Through which gradients go as they come."""
+
+    @staticmethod
+    def forward(_: Any, x: Tensor) -> Tensor:
+        return x.relu()
+
+    @staticmethod
+    def backward(_: Any, *cotangents: Tensor) -> Any:
+        return cotangents[0]
+
+
+class First(nn.Module):
+    """What is done to the input."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 6).requires_grad_(False)
+        self.change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(self.change(x))
+
+
+def test_derivatives_of_the_input_that_a_model_says_itself() -> None:
+    """Whether or not anything wants them when it is compiled."""
+    model = First(Straight.apply)
+    with pytest.raises(cp_mlir.ExportError, match="Straight has a backward pass"):
+        cp_mlir.compile_model(model, x=torch.randn(2, 8, 6))
+    assert not model.linear.weight.requires_grad
+    with pytest.raises(cp_mlir.ExportError, match="has a hook on the gradient"):
+        cp_mlir.compile_model(First(hooked), x=torch.randn(2, 8, 6))
 
 
 def hooked(x: Tensor) -> Tensor:
@@ -259,20 +326,54 @@ def test_a_rank_that_is_alone_goes_on_after_a_failure() -> None:
     torch.testing.assert_close(cp_mlir.compile_model(model, ids=ids)(ids), model(ids))
 
 
-def test_threads_take_turns() -> None:
+def test_a_world_that_was_closed_is_not_made_anew() -> None:
     ids = torch.randint(0, 10, (1, 8))
-    model = Looked()
-    whole = cp_mlir.compile_model(model, ids=ids)
+    whole = cp_mlir.compile_model(Looked(), ids=ids, deadline=61.0)
+    with pytest.raises(cp_mlir.CprtError):
+        whole(ids + 10)
+    whole.world.close()
+    with pytest.raises(cp_mlir.CprtError, match="context is null"):
+        whole(ids)
+    assert whole.world.history() == []
+
+
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(192, 192)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(self.linear(x).tanh())
+
+
+def test_threads_take_turns() -> None:
+    """Calls that are long enough to meet, while somebody looks on."""
+    model = Wide()
+    rows = [torch.randn(2, 256, 192) for _ in range(3)]
+    whole = cp_mlir.compile_model(model, x=rows[0])
     wrong: list[Any] = []
+    is_over = threading.Event()
 
-    def call() -> None:
-        for _ in range(30):
-            if not torch.equal(whole(ids), model(ids)):
-                wrong.append("other numbers")
+    def call(x: Tensor) -> None:
+        with torch.no_grad():
+            expected = model(x)
+            for _ in range(20):
+                try:
+                    torch.testing.assert_close(whole(x), expected)
+                except Exception as error:  # Of a thread nobody hears.
+                    wrong.append(error)
 
-    threads = [threading.Thread(target=call) for _ in range(3)]
-    for each in threads:
+    def look() -> None:
+        while not is_over.is_set():
+            whole.world.history()
+            whole.world.counts()
+
+    threads = [threading.Thread(target=call, args=(x,)) for x in rows]
+    watching = threading.Thread(target=look)
+    for each in (watching, *threads):
         each.start()
     for each in threads:
         each.join()
+    is_over.set()
+    watching.join()
     assert not wrong

@@ -448,6 +448,15 @@ def test_norms(model: nn.Module) -> None:
                 parameter.add_(0.5)
 
 
+def test_a_norms_smallest_step() -> None:
+    """Without eps torch takes that of what it computes in."""
+    for dtype in (torch.bfloat16, torch.float32, torch.float64):
+        model = nn.RMSNorm(6, dtype=dtype)
+        x = (0.01 * torch.randn(2, 8, 6)).to(dtype)
+        found = cp_mlir.compile_model(model, x=x)(x)
+        torch.testing.assert_close(found, model(x), rtol=1e-2, atol=1e-3)
+
+
 def test_norms_over_several_dimensions_are_refused() -> None:
     norm = nn.RMSNorm([8, 6], dtype=torch.float64)
     x = torch.randn(2, 8, 6, dtype=torch.float64)

@@ -163,6 +163,10 @@ def test_results_that_are_no_part_of_a_row(found: dict[str, Any]) -> None:
     assert max(found["transposed"].values()) < 1e-12
 
 
+def test_what_one_rank_does(found: dict[str, Any]) -> None:
+    assert found["alone"] == {"distance": 0.0, "programs": 1}
+
+
 def test_copies(found: dict[str, Any]) -> None:
     assert max(found["copies"].values()) < 1e-5
 

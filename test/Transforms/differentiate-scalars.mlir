@@ -51,3 +51,22 @@ func.func @larger(%x: tensor<4xf64> {cp.param = "x"}, %y: tensor<4xf64>) -> tens
   %1 = arith.maximumf %0, %zero : tensor<4xf64>
   return %1 : tensor<4xf64>
 }
+
+// A fill is a constant too, and the sign of a number has no slope.
+
+// CHECK-LABEL: func.func @constants(
+// CHECK:         arith.maximumf
+// CHECK-NOT:     arith.cmpf oeq
+// CHECK:         return
+func.func @constants(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  %1 = arith.maximumf %x, %zeros : tensor<4xf32>
+  %bits = arith.bitcast %x : tensor<4xf32> to tensor<4xi32>
+  %last = arith.constant dense<31> : tensor<4xi32>
+  %sign = arith.shrui %bits, %last : tensor<4xi32>
+  %number = arith.sitofp %sign : tensor<4xi32> to tensor<4xf32>
+  %2 = arith.mulf %1, %number : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

@@ -61,3 +61,20 @@ func.func @reset(%a: tensor<4xf32> {cp.name = "a"})
   %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
   return %1, %new : tensor<4xf32>, tensor<4xf32>
 }
+
+// So is one that was computed before, for somebody else.
+
+// CHECK-LABEL: func.func @again(
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: memref<4xf32>
+// CHECK:         %[[E:.*]] = linalg.exp
+// CHECK:         linalg.log
+// CHECK:         %[[N:.*]] = linalg.exp
+// CHECK:         materialize_in_destination %[[N]] in restrict writable %[[A]]
+func.func @again(%a: tensor<4xf32> {cp.name = "a"})
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {cp.updates = "a"}) {
+  %0 = tensor.empty() : tensor<4xf32>
+  %1 = linalg.exp ins(%a : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  %2 = tensor.empty() : tensor<4xf32>
+  %3 = linalg.log ins(%a : tensor<4xf32>) outs(%2 : tensor<4xf32>) -> tensor<4xf32>
+  return %1, %3, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -46,7 +46,7 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
     FailureOr<SmallVector<BlockArgument>> updated = findUpdates(function);
     if (failed(updated))
       return signalPassFailure();
-    sinkConstants(function, *updated);
+    sinkNewValues(function, *updated);
     if (failed(refuseReadsBehind(function, *updated)))
       return signalPassFailure();
     splitReads(function);
@@ -169,15 +169,27 @@ private:
     return success();
   }
 
-  /// A new value that is a constant stands in front of all ops, but is written
-  /// behind them.
-  static void sinkConstants(FunctionOpInterface function,
+  /// Whether somebody reads the argument behind the op.
+  static bool isReadBehind(BlockArgument argument, Operation *op) {
+    return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      return user->getBlock() == op->getBlock() && op->isBeforeInBlock(user) &&
+             !user->hasTrait<OpTrait::IsTerminator>();
+    });
+  }
+
+  /// A new value that is a constant stands in front of all ops, and one that is
+  /// computed for somebody else too where that was first; both are written
+  /// behind whoever reads the old one.
+  static void sinkNewValues(FunctionOpInterface function,
                             ArrayRef<BlockArgument> updated) {
     Operation *terminator = function.getFunctionBody().front().getTerminator();
     for (auto [i, argument] : llvm::enumerate(updated)) {
       OpOperand &operand = terminator->getOpOperand(unsigned(i));
       Operation *op = argument ? operand.get().getDefiningOp() : nullptr;
-      if (!op || !op->hasTrait<OpTrait::ConstantLike>())
+      auto loop = dyn_cast_if_present<linalg::LinalgOp>(op);
+      if (!op || !(op->hasTrait<OpTrait::ConstantLike>() ||
+                   (loop && op->getNumResults() == 1 &&
+                    linalg::isElementwise(loop) && isReadBehind(argument, op))))
         continue;
       OpBuilder builder(terminator);
       operand.set(builder.clone(*op)->getResult(0));
