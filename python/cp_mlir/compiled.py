@@ -21,12 +21,12 @@ from .operator import Operator, load
 from .rows import RowSharing
 from .world import World, shared_world
 
-# Whole shapes and types of inputs by their names, the entries of cu_seqlens, and what
-# of the model is in the program.
-_Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int, Any]
+# Whole shapes and types of inputs by their names, and the entries of cu_seqlens.
+_Inputs = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int]
 
-# Of models as they were; and exports that made nothing new, until that is told.
-_MOST_SEEN = 64
+# Of models as they were, for the same inputs; and exports that made nothing new, until
+# that is told.
+_MOST_SEEN = 16
 _MANY = 8
 # Of a part of an input: the shape of the whole.
 _WHOLE = "_cp_mlir_whole"
@@ -64,7 +64,7 @@ class CompiledModel(nn.Module, RowSharing):
         self.overlap = overlap
         """By what they are made of, and by the models that were found to be that."""
         self._operators: dict[Any, Operator] = {}
-        self._seen: dict[_Key, Operator] = {}
+        self._seen: dict[_Inputs, dict[Any, Operator]] = {}
         self._exported_again = 0
 
     @property
@@ -241,20 +241,20 @@ class CompiledModel(nn.Module, RowSharing):
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
         inputs = tuple((name, *wholes[name]) for name in sorted(wholes)), entries
-        key = (*inputs, fingerprint(self.model))
-        found = self._seen.get(key)
+        seen = self._seen.setdefault(inputs, {})
+        state = fingerprint(self.model)
+        found = seen.get(state)
         if found is None:
             found = self._made(inputs, wholes, entries)
             # A layer may count its calls, or keep what it made, while it is exported.
-            for each in (key, (*inputs, fingerprint(self.model))):
-                self._seen[each] = found
-            while len(self._seen) > _MOST_SEEN:
-                del self._seen[next(iter(self._seen))]
+            seen[state] = seen[fingerprint(self.model)] = found
+            while len(seen) > _MOST_SEEN:
+                del seen[next(iter(seen))]
         return found
 
     def _made(
         self,
-        inputs: Any,
+        inputs: _Inputs,
         wholes: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
         entries: int,
     ) -> Operator:
