@@ -86,6 +86,12 @@ class CompiledModel(nn.Module, RowSharing):
             "state_dict() of the model that it was made of"
         )
 
+    def __copy__(self) -> CompiledModel:
+        """Of the same model and programs."""
+        made = CompiledModel.__new__(CompiledModel)
+        made.__dict__ = dict(self.__dict__)
+        return made
+
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledModel:
         """Of the model alone: these are the same ranks."""
         return CompiledModel(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -76,13 +77,16 @@ def _own_derivatives_refused(model: nn.Module) -> Iterator[None]:
     """What is exported is what a model computes, and its derivative is derived of that:
     one that the model says itself would be lost."""
 
-    def refused_hook(*_: Any, **__: Any) -> None:
+    original, ours = Tensor.register_hook, threading.get_ident()
+
+    def refused_hook(*given: Any, **named: Any) -> Any:
+        if threading.get_ident() != ours:
+            return original(*given, **named)
         raise ExportError(
             "the model has a hook on the gradient of a tensor, of which a program "
             "knows nothing; leave it out of the model"
         )
 
-    original = Tensor.register_hook
     seen = model.register_forward_hook(lambda _, __, output: _check_nodes(output))
     try:
         Tensor.register_hook = refused_hook

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import warnings
 from collections.abc import Callable
@@ -175,7 +177,10 @@ def test_parameters_of_other_sizes() -> None:
     assert found.shape[-1] == 60
     torch.testing.assert_close(found, expected)
     with pytest.raises(TypeError, match="save the state_dict"):
-        whole.__reduce__()
+        pickle.dumps(whole)
+    shallow = copy.copy(whole)
+    assert shallow.model is model
+    torch.testing.assert_close(shallow(**shallow.batch(ids + 12)).logits, found)
 
 
 class Reversed(torch.autograd.Function):
