@@ -219,7 +219,10 @@ void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
   powers.minWidthOfFPowIExponent = 1;
   powers.convertCtlz = false;
   manager.addPass(createConvertMathToFuncs(powers));
-  manager.addPass(createConvertMathToLLVMPass());
+  // Of 1 + x nothing is left of what is small.
+  ConvertMathToLLVMPassOptions intrinsics;
+  intrinsics.approximateLog1p = false;
+  manager.addPass(createConvertMathToLLVMPass(intrinsics));
   // What LLVM has no intrinsic for.
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createArithToLLVMConversionPass());

@@ -94,13 +94,15 @@ class Sharding:
 
     @property
     def rows(self) -> str:
-        """The order in which tokens come and go."""
-        return "contiguous" if self.order in PER_DOCUMENT else self.order
+        """The order in which tokens come and go: of one rank's, whatever it is called,
+        their own."""
+        is_own = self.ranks == 1 or self.order in PER_DOCUMENT
+        return "contiguous" if is_own else self.order
 
     @property
     def unit(self) -> int:
         """Tokens that go to one rank together, in a striped order."""
-        return unit_of(self.order)
+        return unit_of(self.rows)
 
     def of_rows(self) -> Sharding:
         """The same for what knows no documents."""
@@ -120,8 +122,7 @@ class Sharding:
         return self.attention or forms.get(self.strategy, "ring")
 
     def flags(self) -> list[str]:
-        # One rank has all tokens, in their order, whatever it is called.
-        order = "contiguous" if self.ranks == 1 else self.order
+        order = self.rows if self.ranks == 1 else self.order
         mesh = (
             [f"--mesh=cp={self.ranks}"]
             if self.inner is None

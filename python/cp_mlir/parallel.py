@@ -167,8 +167,6 @@ class ContextParallel(RowSharing):
     def _check_cuts(self, operator: Operator, activations: Sequence[str]) -> None:
         """That tokens lie in and out as batch() cuts them."""
         name, unit = self.sharding.rows.partition(":")[0], self.sharding.unit
-        if self.sharding.ranks == 1:
-            name, unit = "contiguous", 1
         order = {"contiguous": 0, "zigzag": 1, "striped": 1 + unit}[name]
         expected = tuple(
             Cut(1, axis, 0 if axis else order, 1 if axis else unit)

@@ -176,9 +176,9 @@ def ExpandElementwise : Pass<"cp-expand-elementwise"> {
   let summary = "Write elementwise ops without machine code as others";
   let description = [{
     For loops of a rank: `math.sincos`, `math.isinf`, `math.isnormal`, `math.clampf`
-    and divisions that round up or down become simpler ops; `math.log1p` and
-    `math.expm1` become logarithms and exponentials that keep what is small, which
-    upstream's lowering does not; and conversions between
+    and divisions that round up or down become simpler ops; `math.expm1` becomes an
+    exponential of which what is small is kept, which upstream's lowering does not
+    do; and conversions between
     f32 and bf16 become arithmetic on their bits, rounded to nearest even, NaN kept:
     processors without bf16 have no instruction for them. See
     test/Transforms/expand-elementwise.mlir.

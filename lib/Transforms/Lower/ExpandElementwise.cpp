@@ -91,85 +91,41 @@ template <typename OpTy> struct ExpandClass : OpRewritePattern<OpTy> {
   }
 };
 
-/// What an expansion of a number near 0 computes with.
-class NearZero {
-public:
-  NearZero(PatternRewriter &rewriter, Operation *op)
-      : rewriter(rewriter), loc(op->getLoc()),
-        type(cast<FloatType>(op->getResult(0).getType())) {}
-
-  Value number(double value) const {
-    APFloat exact(value);
-    bool losesInfo = false;
-    exact.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &losesInfo);
-    return floatConstant(rewriter, loc, type, exact);
-  }
-  template <typename OpTy, typename... Values> Value make(Values... of) const {
-    return OpTy::create(rewriter, loc, of...);
-  }
-  /// `known` where x is, and `otherwise` elsewhere.
-  Value where(Value x, double is, Value known, Value otherwise) const {
-    Value limit = number(is);
-    Value isThere = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, limit);
-    return make<arith::SelectOp>(isThere, known, otherwise);
-  }
-
-private:
-  PatternRewriter &rewriter;
-  Location loc;
-  FloatType type;
-};
-
-bool isScalar(Value value) {
-  return isa<Float32Type, Float64Type>(value.getType());
-}
-
-/// Upstream adds 1 and takes the logarithm, which leaves nothing of what is
-/// small. With u = 1 + x rounded, log(u) x / (u - 1) is exact to a few units
-/// in the last place (Goldberg, "What Every Computer Scientist Should Know
-/// About Floating-Point Arithmetic", 1991, theorem 4).
-struct ExpandLog1p : OpRewritePattern<math::Log1pOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::Log1pOp op,
-                                PatternRewriter &rewriter) const override {
-    Value x = op.getOperand();
-    if (!isScalar(x))
-      return failure();
-    NearZero of(rewriter, op);
-    Value one = of.number(1);
-    Value u = of.make<arith::AddFOp>(x, one);
-    Value difference = of.make<arith::SubFOp>(u, one);
-    Value ratio = of.make<arith::DivFOp>(x, difference);
-    Value log = of.make<math::LogOp>(u);
-    Value product = of.make<arith::MulFOp>(log, ratio);
-    Value finite = of.where(u, HUGE_VAL, x, product);
-    rewriter.replaceOp(op, of.where(u, 1, x, finite));
-    return success();
-  }
-};
-
-/// The same of the exponential, by its inverse: with u = exp(x) rounded,
-/// (u - 1) x / log(u) (Higham, "Accuracy and Stability of Numerical
-/// Algorithms", 2002, 1.14.1).
+/// Upstream takes 1 from the exponential, which leaves nothing of what is
+/// small. With u = exp(x) rounded, (u - 1) x / log(u) is exact to a few units
+/// in the last place (Higham, "Accuracy and Stability of Numerical Algorithms",
+/// 2002, 1.14.1).
 struct ExpandExpM1 : OpRewritePattern<math::ExpM1Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpM1Op op,
                                 PatternRewriter &rewriter) const override {
     Value x = op.getOperand();
-    if (!isScalar(x))
+    auto type = dyn_cast<FloatType>(x.getType());
+    if (!type)
       return failure();
-    NearZero of(rewriter, op);
-    Value one = of.number(1);
-    Value u = of.make<math::ExpOp>(x);
-    Value difference = of.make<arith::SubFOp>(u, one);
-    Value log = of.make<math::LogOp>(u);
-    Value ratio = of.make<arith::DivFOp>(x, log);
-    Value product = of.make<arith::MulFOp>(difference, ratio);
+    Location loc = op.getLoc();
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(rewriter, loc,
+                                       rewriter.getFloatAttr(type, value));
+    };
+    // `known` where `value` is `is`, and `otherwise` elsewhere.
+    auto where = [&](Value value, double is, Value known, Value otherwise) {
+      Value limit = number(is);
+      Value isThere = arith::CmpFOp::create(
+          rewriter, loc, arith::CmpFPredicate::OEQ, value, limit);
+      return Value(
+          arith::SelectOp::create(rewriter, loc, isThere, known, otherwise));
+    };
+    Value one = number(1);
+    Value u = math::ExpOp::create(rewriter, loc, x);
+    Value difference = arith::SubFOp::create(rewriter, loc, u, one);
+    Value log = math::LogOp::create(rewriter, loc, u);
+    Value ratio = arith::DivFOp::create(rewriter, loc, x, log);
+    Value product = arith::MulFOp::create(rewriter, loc, difference, ratio);
     // Far from 0 on either side it is u - 1.
-    Value above = of.where(u, HUGE_VAL, u, product);
-    Value below = of.where(difference, -1, difference, above);
-    rewriter.replaceOp(op, of.where(u, 1, x, below));
+    Value above = where(u, HUGE_VAL, u, product);
+    Value below = where(difference, -1, difference, above);
+    rewriter.replaceOp(op, where(u, 1, x, below));
     return success();
   }
 };
@@ -177,7 +133,7 @@ struct ExpandExpM1 : OpRewritePattern<math::ExpM1Op> {
 struct ExpandElementwise : impl::ExpandElementwiseBase<ExpandElementwise> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandSincos, ExtendFma, ExpandLog1p, ExpandExpM1,
+    patterns.add<ExpandSincos, ExtendFma, ExpandExpM1,
                  ExpandClass<math::IsInfOp>, ExpandClass<math::IsNormalOp>>(
         &getContext());
     math::populateExpansionPatterns(patterns, {"clampf"});

@@ -193,6 +193,8 @@ private:
         continue;
       OpBuilder builder(terminator);
       operand.set(builder.clone(*op)->getResult(0));
+      if (op->use_empty())
+        op->erase();
     }
   }
 

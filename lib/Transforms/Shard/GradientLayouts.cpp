@@ -94,19 +94,15 @@ FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
   return attr(layout);
 }
 
-/// How the argument lies that is the cotangent of a result; null where none is.
-static LayoutAttr ofCotangent(FunctionOpInterface function, unsigned result) {
+/// How the argument lies that is the cotangent of a result of this type; null
+/// where none is.
+static LayoutAttr ofCotangent(FunctionOpInterface function, unsigned result,
+                              RankedTensorType type) {
   auto name = function.getResultAttrOfType<StringAttr>(result, nameAttr);
   for (BlockArgument argument : function.getArguments())
     if (name &&
         function.getArgAttr(argument.getArgNumber(), cotangentAttr) == name &&
-        cast<ShapedType>(argument.getType()).getShape() ==
-            cast<ShapedType>(function.getFunctionBody()
-                                 .front()
-                                 .getTerminator()
-                                 ->getOperand(result)
-                                 .getType())
-                .getShape())
+        cast<ShapedType>(argument.getType()).getShape() == type.getShape())
       return LayoutAttr::of(argument.getType());
   return {};
 }
@@ -144,7 +140,7 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
           return failure();
         want = *rows;
       } else if (LayoutAttr given =
-                     ofCotangent(function, operand.getOperandNumber())) {
+                     ofCotangent(function, operand.getOperandNumber(), found)) {
         want = given;
       }
       values.materialize(operand, want, op);
