@@ -33,7 +33,7 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 /// A module of whole tensors that is not to be cut. What is computed twice is
 /// so once, as where it is cut.
 void addWhole(PassManager &manager, const CompileOptions &options) {
-  manager.addPass(createDecompose());
+  addOpeningPasses(manager);
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (options.exposeValues) {
     functions.addPass(createNumberValues());

@@ -131,6 +131,16 @@ Session::Impl::partsOfArgument(size_t number) {
   return copied(allParts(argument.spec, argument.parts, gathered));
 }
 
+llvm::Error Session::Impl::neverSet(const Argument &argument) const {
+  const std::string &name = argument.spec.name;
+  bool isOther = &arguments[numbers.lookup(name)] != &argument;
+  return llvm::createStringError(
+      "'" + name + "' was never set" +
+      (isOther ? ": a program has several arguments of that name, of which it "
+                 "says the first; give each a name of its own"
+               : ""));
+}
+
 llvm::Expected<HostTensor> Session::Impl::get(size_t number) {
   const Argument &argument = arguments[number];
   if (llvm::Error error = fetchArgument(number))
@@ -138,8 +148,7 @@ llvm::Expected<HostTensor> Session::Impl::get(size_t number) {
   if (argument.shared)
     return *argument.shared;
   if (argument.parts.empty())
-    return llvm::createStringError("'" + argument.spec.name +
-                                   "' was never set");
+    return neverSet(argument);
   return whole(argument.spec, argument.parts);
 }
 
@@ -231,8 +240,7 @@ llvm::Error Session::Impl::step(size_t number) {
   Bound &bound = programs[number];
   for (size_t i : bound.arguments)
     if (!arguments[i].shared && arguments[i].parts.empty())
-      return llvm::createStringError("'" + arguments[i].spec.name +
-                                     "' was never set");
+      return neverSet(arguments[i]);
   if (llvm::Error error = checkDevice(bound))
     return error;
   if (llvm::Error error = sendToDevices(bound))

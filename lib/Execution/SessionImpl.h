@@ -46,6 +46,7 @@ struct Session::Impl {
 
   llvm::Error add(const Program &program);
   llvm::Expected<size_t> find(llvm::StringRef name) const;
+  llvm::Error neverSet(const Argument &argument) const;
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
   llvm::Error set(size_t number, const TensorView &whole,
                   llvm::function_ref<void()> release);

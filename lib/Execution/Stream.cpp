@@ -98,8 +98,7 @@ llvm::Error Session::stream(llvm::StringRef name,
     return number.takeError();
   const Impl::Argument &argument = impl->arguments[*number];
   if (!argument.shared && argument.parts.empty())
-    return llvm::createStringError("'" + argument.spec.name +
-                                   "' was never set");
+    return impl->neverSet(argument);
   if (llvm::Error error = impl->fetchArgument(*number))
     return error;
   return impl->stream(

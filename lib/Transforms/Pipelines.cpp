@@ -33,6 +33,11 @@ namespace cp {
 // To the program of one rank
 //===----------------------------------------------------------------------===//
 
+void addOpeningPasses(OpPassManager &manager) {
+  manager.addPass(createDenseConstants());
+  manager.addPass(createDecompose());
+}
+
 void addResidualPass(OpPassManager &functions,
                      const ResidualOptions &residuals) {
   if (residuals.limit == 0)
@@ -77,7 +82,7 @@ void buildPartitionPipeline(OpPassManager &manager,
 static void addShardPasses(OpPassManager &manager,
                            std::unique_ptr<Pass> assignLayouts, bool expose,
                            const ResidualOptions &residuals, bool split) {
-  manager.addPass(createDecompose());
+  addOpeningPasses(manager);
   if (expose)
     manager.nest<func::FuncOp>().addPass(createNumberValues());
   manager.nest<func::FuncOp>().addPass(std::move(assignLayouts));
@@ -106,7 +111,7 @@ static void addGlobalGradientPasses(OpPassManager &manager,
                                     std::unique_ptr<Pass> prepareCuts,
                                     const DifferentiateOptions &options,
                                     const UpdateOptions &update) {
-  manager.addPass(createDecompose());
+  addOpeningPasses(manager);
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (prepareCuts)
     functions.addPass(std::move(prepareCuts));

@@ -26,11 +26,6 @@ from .writer import ExportError, Value, Writer, element_of
 LAYERS = "cp_mlir_export"
 # Of elements, torch's.
 _NAMES = {element: name for name, element in ELEMENTS.items()}
-# What to do about operators that people often have.
-_HINTS = {
-    "wrap_with_set_grad_enabled": "leave no_grad() and enable_grad() out of the model, "
-    "and gradient checkpointing, which the program does not need",
-}
 
 
 class Documents:
@@ -83,8 +78,9 @@ class AtenImporter:
         short = short or getattr(target, "__name__", "")
         rule = getattr(self, f"{_RULES.get(library)}{short}", None)
         if rule is None:
-            hint = _HINTS.get(short, "keep it out of the model")
-            raise ExportError(f"{target} has no rule{_place_of(node)}; {hint}")
+            raise ExportError(
+                f"{target} has no rule{_place_of(node)}; keep it out of the model"
+            )
         arguments = [self.of(each) for each in node.args]
         named = {key: self.of(each) for key, each in node.kwargs.items()}
         try:

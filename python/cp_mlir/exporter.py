@@ -158,6 +158,7 @@ class _Export:
         names: Mapping[int, str],
     ) -> None:
         self.program = program
+        _open_regions(program.graph_module)
         _clean(program.graph)
         self.writer = Writer()
         self.importer = AtenImporter(self.writer, Fusions(program.graph))
@@ -281,6 +282,35 @@ def _check_results(results: Sequence[Any]) -> None:
                 f"{each!r} is among the model's results, which are tensors; leave it "
                 "out"
             )
+
+
+_region = torch.ops.higher_order.wrap_with_set_grad_enabled
+
+
+def _open_regions(module: fx.GraphModule) -> None:
+    """What is computed under no_grad() is a graph of its own in what torch exports. It
+    becomes part of the model's, and what is read of it has no gradient. None is within
+    another: torch ends one where gradients are wanted again."""
+    graph: Any = module.graph
+    for node in [each for each in graph.nodes if each.target is _region]:
+        is_enabled, named, *given = node.args
+        inner: Any = module.get_submodule(named.target).graph
+        starts = [each for each in inner.nodes if each.op == "placeholder"]
+        with graph.inserting_before(node):
+            found = graph.graph_copy(inner, dict(zip(starts, given, strict=True)))
+            if not is_enabled:
+                found = [_without_gradient(graph, each) for each in found]
+        for user in list(node.users):
+            user.replace_all_uses_with(found[user.args[1]])
+            graph.erase_node(user)
+        graph.erase_node(node)
+        graph.erase_node(named)
+
+
+def _without_gradient(graph: fx.Graph, value: fx.Node) -> fx.Node:
+    kept = graph.call_function(torch.ops.aten.detach.default, (value,))
+    kept.meta = dict(value.meta)
+    return kept
 
 
 def _clean(graph: fx.Graph) -> None:

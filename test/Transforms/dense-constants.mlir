@@ -1,4 +1,4 @@
-// RUN: %cp-opt %s --cp-decompose | FileCheck %s
+// RUN: %cp-opt %s --cp-dense-constants | FileCheck %s
 // RUN: cp-run %s --entry=main --ranks=2 --check --tolerance=0 --quiet
 // RUN: cp-run %s --entry=main --ranks=1 --check --tolerance=0 --quiet
 

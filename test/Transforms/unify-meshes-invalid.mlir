@@ -60,3 +60,14 @@ func.func @caller(%x: tensor<8xf32, #a>, %y: tensor<8xf32, #b>) {
   func.call @called(%x, %y) : (tensor<8xf32, #a>, tensor<8xf32, #b>) -> ()
   return
 }
+
+// -----
+
+module {
+  module {
+    // expected-error @below {{'func.func' op unify_c3: is in a module within the one that was given, which has no function of its own; run the passes on that one, as "builtin.module(builtin.module(...))" does}}
+    func.func @unify_c3(%x: tensor<8xf32>) {
+      return
+    }
+  }
+}

@@ -234,6 +234,23 @@ std::string textOf(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
+TEST(SessionTest, KnowsTheFirstOfSeveralOfOneName) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+func.func @main(%a: tensor<4xf64> {cp.name = "x"}, %b: tensor<4xf64> {cp.name = "x"})
+    -> (tensor<4xf64> {cp.name = "sum"}) {
+  %sum = arith.addf %a, %b : tensor<4xf64>
+  return %sum : tensor<4xf64>
+})");
+  std::unique_ptr<Program> program = compile(*module, TestSharding());
+  ASSERT_TRUE(program);
+  std::unique_ptr<Session> session =
+      llvm::cantFail(Session::create({program.get()}, RunOptions()));
+  succeed(session->set("x", fromDoubles(DType::F64, {4}, {1, 1, 1, 1})));
+  EXPECT_EQ(textOf(session->step()),
+            "'x' was never set: a program has several arguments of that name, "
+            "of which it says the first; give each a name of its own");
+}
+
 TEST(SessionTest, SaysWhatIsWrong) {
   OwningOpRef<ModuleOp> module = parse(R"(
 func.func @main(%w: tensor<4xf64> {cp.param = "w"}, %g: tensor<4xf64> {cp.name = "g"})

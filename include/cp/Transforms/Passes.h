@@ -164,6 +164,10 @@ void buildLocalGradientPipeline(mlir::OpPassManager &manager,
                                 const ResidualOptions &residuals = {},
                                 bool split = false);
 
+/// What comes before all else with a module of whole tensors:
+/// cp-dense-constants and cp-decompose.
+void addOpeningPasses(mlir::OpPassManager &manager);
+
 /// cp-plan-residuals with these options, where there is a limit.
 void addResidualPass(mlir::OpPassManager &functions,
                      const ResidualOptions &residuals);

@@ -19,12 +19,22 @@ def Decompose : Pass<"cp-decompose"> {
     `cp.attention_block` becomes its projections, `cp.rotary` where it has a
     theta, and `cp.attention`. The mask of a `cp.attention` is proven to be causal,
     with a window or without, or to hide nothing, and goes; any other is refused,
-    for no rank could cut it. Constants of resources (`dense_resource`), and sparse
-    ones, are written by their elements. See test/Transforms/decompose.mlir,
-    test/Transforms/masks.mlir and test/Transforms/dense-constants.mlir.
+    for no rank could cut it. See test/Transforms/decompose.mlir and
+    test/Transforms/masks.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DenseConstants : Pass<"cp-dense-constants"> {
+  let summary = "Write constants by their elements";
+  let description = [{
+    An `arith.constant` of a resource (`dense_resource<blob>`), or a sparse one,
+    becomes `dense<...>`, which later passes cut and differentiate. A resource that
+    is not there, or is of another size, stays as it is, and who reads it says so.
+    See test/Transforms/dense-constants.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 include "cp/Transforms/GradientPasses.td"

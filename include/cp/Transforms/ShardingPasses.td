@@ -178,7 +178,8 @@ def UnifyMeshes : Pass<"cp-unify-meshes", "::mlir::ModuleOp"> {
     one, and so on; axes of one rank go.
 
     `cp-assign-layouts` does the same with its options' mesh as the first. Functions
-    of one mesh stay as they are.
+    of one mesh stay as they are. A module whose only functions are in modules within
+    it is refused (`unify_c3`): no pass would see them.
 
     A remark `unified` of category `mesh` says which meshes became which, and which
     axes are found under other names (`tp of dp=2,tp=4: tp/0, tp/1`); so does

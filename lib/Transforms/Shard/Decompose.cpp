@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DenseConstants.h"
 #include "DocumentPlaces.h"
 #include "Heads.h"
 #include "OpenAttentionBlock.h"
@@ -149,8 +148,7 @@ struct Decompose : impl::DecomposeBase<Decompose> {
                attention && attention.getMask())
         masked.push_back(attention);
     });
-    bool wasDense = !makeDense(getOperation());
-    if (composites.empty() && masked.empty() && wasDense)
+    if (composites.empty() && masked.empty())
       markAllAnalysesPreserved();
     for (AttentionOp attention : masked)
       if (failed(proveMask(attention)))

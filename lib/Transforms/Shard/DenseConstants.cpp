@@ -5,11 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DenseConstants.h"
-
+#include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+
+namespace cp {
+#define GEN_PASS_DEF_DENSECONSTANTS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
 
 using namespace mlir;
 
@@ -35,15 +39,21 @@ static DenseElementsAttr denseOf(Attribute value) {
   return {};
 }
 
-bool makeDense(Operation *root) {
-  bool any = false;
-  root->walk([&](arith::ConstantOp op) {
-    if (DenseElementsAttr dense = denseOf(op.getValue())) {
-      op.setValueAttr(dense);
-      any = true;
-    }
-  });
-  return any;
-}
+namespace {
 
+struct DenseConstants : impl::DenseConstantsBase<DenseConstants> {
+  void runOnOperation() override {
+    bool any = false;
+    getOperation()->walk([&](arith::ConstantOp op) {
+      if (DenseElementsAttr dense = denseOf(op.getValue())) {
+        op.setValueAttr(dense);
+        any = true;
+      }
+    });
+    if (!any)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
 } // namespace cp
