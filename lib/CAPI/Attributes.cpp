@@ -30,10 +30,21 @@ bool cpAttributeIsAMesh(MlirAttribute attribute) {
   return isa_and_present<cp::MeshAttr>(unwrap(attribute));
 }
 
+/// Fails, and says so, for a count of less than nothing.
+static LogicalResult expectCount(MLIRContext *context, const char *what,
+                                 intptr_t count) {
+  if (count >= 0)
+    return success();
+  return errorsTo(context)() << "the number of " << what << " is " << count
+                             << ", expected 0 or more";
+}
+
 MlirAttribute cpMeshAttrGet(MlirContext wrapped, intptr_t numAxes,
                             const MlirStringRef *names, const int64_t *sizes) {
   MLIRContext *context = unwrap(wrapped);
   context->loadDialect<cp::CPDialect>();
+  if (failed(expectCount(context, "axes", numAxes)))
+    return wrap(Attribute());
   SmallVector<StringAttr> axisNames;
   for (intptr_t axis = 0; axis < numAxes; ++axis)
     axisNames.push_back(StringAttr::get(context, unwrap(names[axis])));
@@ -123,9 +134,13 @@ MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
   if (!meshAttr)
     return wrap(Attribute());
   MLIRContext *context = meshAttr.getContext();
+  if (failed(expectCount(context, "dimensions", rank)) ||
+      failed(expectCount(context, "cuts", numCuts)) ||
+      failed(expectCount(context, "axes of terms", numPartial)))
+    return wrap(Attribute());
   cp::Layout layout;
   layout.mesh = meshAttr.toMesh();
-  layout.dims.resize(std::max<intptr_t>(rank, 0));
+  layout.dims.resize(rank);
   for (int64_t number : ArrayRef(partial, numPartial)) {
     std::optional<int> axis = axisOf(context, number);
     if (!axis)

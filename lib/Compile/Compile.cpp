@@ -95,8 +95,12 @@ LogicalResult shard(ModuleOp module, Stage stage,
     addGlobal(manager, options);
   else if (stage == Stage::WithLayouts)
     buildPartitionPipeline(manager, options.memory);
-  else
-    manager.nest<func::FuncOp>().addPass(createExplainCollectives());
+  else {
+    OpPassManager &functions = manager.nest<func::FuncOp>();
+    // What cp-partition leaves.
+    functions.addPass(createLowerReshards());
+    functions.addPass(createExplainCollectives());
+  }
   return manager.run(module);
 }
 
@@ -112,6 +116,19 @@ void keepOnly(ModuleOp module, StringRef entry) {
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (function.getName() != entry && function.isPublic())
       function.erase();
+}
+
+/// What the entry calls becomes part of it, and nothing else is left: passes
+/// look at one function. What cannot, as calls that come back, says so later.
+LogicalResult inlineCalls(ModuleOp module, StringRef entry) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.getName() != entry)
+      function.setPrivate();
+  PassManager manager(module.getContext());
+  // And is otherwise as it was.
+  manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  manager.addPass(createSymbolDCEPass());
+  return manager.run(module);
 }
 
 /// What no pass would say of options that go together in no program.
@@ -190,7 +207,10 @@ shardModule(ModuleOp original, const CompileOptions &options) {
   if (llvm::Error error = checkMesh(sharded.mesh))
     return error;
   sharded.name = entry->getName().str();
-  keepOnly(*sharded.module, sharded.name);
+  if (sharded.stage != Stage::Global)
+    keepOnly(*sharded.module, sharded.name);
+  else if (failed(inlineCalls(*sharded.module, sharded.name)))
+    return llvm::createStringError("the module's calls could not be inlined");
   if (llvm::Error error = checkVectorJacobian(options, sharded.stage))
     return error;
   CompileOptions completed = options;

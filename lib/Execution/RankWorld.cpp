@@ -155,6 +155,24 @@ llvm::Expected<std::vector<int64_t>> RankWorld::peakBytes() const {
   return bytes;
 }
 
+llvm::Expected<std::vector<double>>
+RankWorld::ofSlowest(std::vector<double> seconds) const {
+  if (hasAll() || seconds.empty())
+    return seconds;
+  llvm::Expected<std::vector<Bytes>> all =
+      gather({reinterpret_cast<const uint8_t *>(seconds.data()),
+              seconds.size() * sizeof(double)});
+  if (!all)
+    return all.takeError();
+  for (const Bytes &of : *all)
+    for (size_t step = 0; step < seconds.size(); ++step) {
+      double other;
+      std::memcpy(&other, of.data() + step * sizeof other, sizeof other);
+      seconds[step] = std::max(seconds[step], other);
+    }
+  return seconds;
+}
+
 /// The ranks that failed, those first that did so by themselves.
 static std::vector<int64_t> failedRanks(cprt_world *world,
                                         llvm::ArrayRef<int64_t> here) {

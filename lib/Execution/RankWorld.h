@@ -55,6 +55,10 @@ public:
   llvm::Expected<std::vector<CollectiveCount>> counts() const;
   /// The most so far, by rank; all processes call it.
   llvm::Expected<std::vector<int64_t>> peakBytes() const;
+  /// Of each step, what the rank took that took longest; this process's own
+  /// where it has all ranks.
+  llvm::Expected<std::vector<double>>
+  ofSlowest(std::vector<double> seconds) const;
 
   /// Whether ranks have their tensors on a device.
   bool hasDevice() const { return device != nullptr; }

@@ -49,6 +49,9 @@ llvm::Expected<RunResult> Session::run(int repeats, Gather gather) {
   if (llvm::Error error =
           impl->world->peakBytes().moveInto(result.peakBytesPerRank))
     return error;
+  if (llvm::Error error =
+          impl->world->ofSlowest(result.seconds).moveInto(result.seconds))
+    return error;
   size_t count = impl->programs.front().program->results().size();
   for (size_t i = 0; gather != Gather::Nothing && i < count; ++i) {
     llvm::Expected<HostTensor> whole = impl->result(i);

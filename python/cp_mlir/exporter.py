@@ -1,7 +1,7 @@
 """From a model of torch to IR, by torch.export.
 
 Mixers, attention and norms stay whole: while the model is exported each of them is one
-operator, for which there is one op of the dialect. What is between them is some thirty
+operator, for which there is one op of the dialect. What is between them is some ninety
 operators of aten, which become arith, math, linalg and tensor.
 """
 
@@ -18,9 +18,10 @@ from torch import Tensor, fx, nn
 from torch.autograd.function import BackwardCFunction
 from torch.utils import _pytree as pytree
 
-from .aten import AtenImporter, Documents
+from .aten import AtenImporter
 from .fusions import Fusions
 from .layers import real, tensor_type
+from .rules import Documents
 from .whole_layers import layers_whole
 from .writer import ExportError, Value, Writer, element_of
 

@@ -33,7 +33,7 @@ class Fusions:
         self.ends: dict[fx.Node, Callable[[AtenImporter], Any]] = {}
         self.inner: set[fx.Node] = set()
         for node in graph.nodes:
-            for find in (_scaled_projection, _swiglu, _squared_relu, _halves):
+            for find in _FINDERS:
                 found = find(node)
                 if found is not None:
                     self.inner |= found[0]
@@ -177,6 +177,81 @@ def _halves(node: fx.Node) -> _Found | None:
         ]
 
     return {linear}, write
+
+
+def _flat_projection(node: fx.Node) -> _Found | None:
+    """x weight + bias of rows that are joined for it and come apart again, as GPT-2's
+    layers do."""
+    if not (
+        node.target is _aten.view.default
+        and _only_for(product := node.args[0], _aten.addmm.default)
+        and isinstance(product, fx.Node)
+        and isinstance(flat := product.args[1], fx.Node)
+        and flat.target is _aten.view.default
+    ):
+        return None
+    bias, _, weight = product.args
+    (source, *_) = flat.args
+    assert isinstance(source, fx.Node)
+    shape, before = node.meta["val"].shape, source.meta["val"].shape
+    if shape[:-1] != before[:-1] or product.kwargs:
+        return None
+
+    def write(importer: AtenImporter) -> Value:
+        x, rows = importer.of(source), importer.of(weight)
+        importer.node = node
+        made = importer.linear(x, rows, shape, rows="k")
+        return importer.simple("arith.addf", made, importer.of(bias))
+
+    return {product, *([flat] if len(flat.users) == 1 else [])}, write
+
+
+def _causal_convolution(node: fx.Node) -> _Found | None:
+    """The first rows of a convolution of each channel that is padded on both sides."""
+    if not (
+        node.target is _aten.slice.Tensor
+        and _only_for(conv := node.args[0], _aten.conv1d.default)
+        and isinstance(conv, fx.Node)
+    ):
+        return None
+    source, weight, *rest = conv.args
+    assert isinstance(source, fx.Node)
+    assert isinstance(weight, fx.Node)
+    bias, stride, padding, dilation, groups = [*rest, *_PLAIN_CONV[len(rest) :]]
+    channels, one, width = weight.meta["val"].shape
+    rank, length = len(source.meta["val"].shape), source.meta["val"].shape[-1]
+    dim, start = [*node.args[1:3], *[0, None][len(node.args) - 1 :]]
+    if (
+        conv.kwargs
+        or rank != 3
+        or (one, groups) != (1, channels)
+        or [*stride, *padding, *dilation] != [1, width - 1, 1]
+        or (dim % rank, start or 0) != (rank - 1, 0)
+        or node.meta["val"].shape[-1] != length
+    ):
+        return None
+
+    def write(importer: AtenImporter) -> Value:
+        importer.node = conv
+        x = importer.op_permute(importer.of(source), [0, 2, 1])
+        taps = importer.writer.squeeze(importer.of(weight), 1)
+        made = importer.convolve(x, taps, None if bias is None else importer.of(bias))
+        return importer.op_permute(made, [0, 2, 1])
+
+    return {conv}, write
+
+
+# bias, stride, padding, dilation and groups where none are said.
+_PLAIN_CONV: list[Any] = [None, [1], [0], [1], 1]
+
+_FINDERS = (
+    _scaled_projection,
+    _swiglu,
+    _squared_relu,
+    _halves,
+    _flat_projection,
+    _causal_convolution,
+)
 
 
 def parallel_of(node: fx.Node) -> str | None:

@@ -50,9 +50,14 @@ class MixerShape:
     chunk_size: int = 64
     norm_groups: int = 1
     eps: float = 1e-5
+    """Without a norm the scan's result is gated alone."""
+    has_norm: bool = True
+    """Norms y * silu(z), and not y before it is gated."""
+    gate_first: bool = True
     dt_min: float = 0.0
     dt_max: float = math.inf
-    proj_bias: bool = False
+    in_bias: bool = False
+    out_bias: bool = False
     conv_bias: bool = True
     """Entries of `cu_seqlens` in a row; 0 where a row is one document."""
     documents: int = 0
@@ -77,10 +82,14 @@ class MixerShape:
             "out_proj.bias": (self.hidden,),
         }
         absent = set()
-        if not self.proj_bias:
-            absent |= {"in_proj.bias", "out_proj.bias"}
+        if not self.in_bias:
+            absent.add("in_proj.bias")
+        if not self.out_bias:
+            absent.add("out_proj.bias")
         if not self.conv_bias:
             absent.add("conv1d.bias")
+        if not self.has_norm:
+            absent.add("norm.weight")
         types = {
             name: tensor_type(shape, element)
             for name, shape in shapes.items()
@@ -98,6 +107,7 @@ class MixerShape:
             return ", ".join(value[name] for name in names if name in types)
 
         documents = f" documents({value['cu_seqlens']})" if self.documents else ""
+        norm = f" norm({value['norm.weight']})" if self.has_norm else ""
         attributes = [
             f"num_heads = {self.num_heads} : i64",
             f"head_dim = {self.head_dim} : i64",
@@ -107,6 +117,8 @@ class MixerShape:
             f"norm_groups = {self.norm_groups} : i64",
             f"eps = {real(self.eps)} : f64",
         ]
+        if not self.gate_first:
+            attributes.append("gate_first = false")
         if (self.dt_min, self.dt_max) != (0.0, math.inf):
             attributes.append(f"dt_min = {real(self.dt_min)} : f64")
             attributes.append(f"dt_max = {real(self.dt_max)} : f64")
@@ -116,7 +128,7 @@ class MixerShape:
                 f"in_proj({listed('in_proj.weight', 'in_proj.bias')})",
                 f"conv({listed('conv1d.weight', 'conv1d.bias')})",
                 f"dt_bias({value['dt_bias']}) A_log({value['A_log']})",
-                f"D({value['D']}) norm({value['norm.weight']})",
+                f"D({value['D']}){norm}",
                 f"out_proj({listed('out_proj.weight', 'out_proj.bias')}){documents}",
                 f"{{{', '.join(attributes)}}}",
                 f": ({', '.join(types.values())}) -> {types['u']}",

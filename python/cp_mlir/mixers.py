@@ -15,13 +15,16 @@ from .layers import MixerShape
 if TYPE_CHECKING:
     from .parallel import ContextParallel
 
-# Mixers that compute as cp.mamba_mixer does: silu, and a gated norm behind the scan.
+# Mixers that compute as cp.mamba_mixer does: silu, and a gate behind the scan, with a
+# norm or without.
 MIXERS = frozenset(
     {
         "BambaMixer",
+        "FalconH1Mixer",
         "GraniteMoeHybridMambaLayer",
         "Mamba2Mixer",
         "NemotronHMamba2Mixer",
+        "Zamba2MambaMixer",
     }
 )
 
@@ -61,7 +64,7 @@ def check_mixer(mixer: Any, name: str) -> None:
             f"'{name}' has a forward of its own or hooks on its norm, which would be "
             "lost: a program takes the place of all of it"
         )
-    if not hasattr(mixer.norm, "variance_epsilon"):
+    if not hasattr(mixer.norm, "variance_epsilon") and _has_norm(mixer):
         raise ValueError(
             f"'{name}.norm' is a {type(mixer.norm).__name__} without a "
             "variance_epsilon, which shard() does not know"
@@ -97,11 +100,24 @@ def _mixer_keys(
     return key
 
 
+def _has_norm(mixer: Any) -> bool:
+    return not isinstance(mixer.norm, nn.Identity)
+
+
+def _norm_fields(norm: Any, inner: int) -> dict[str, Any]:
+    # Before transformers 5.23 a norm is over all of d_inner.
+    groups = inner // (getattr(norm, "group_size", None) or inner)
+    return {
+        "norm_groups": getattr(norm, "n_groups", groups),
+        "eps": norm.variance_epsilon,
+        "gate_first": not getattr(norm, "norm_before_gate", False),
+    }
+
+
 def fields_of(mixer: Any) -> dict[str, Any]:
     """What a mixer has of MixerShape, whatever its input is."""
     inner = mixer.num_heads * mixer.head_dim
-    # Before transformers 5.23 a norm is over all of d_inner.
-    group_size = getattr(mixer.norm, "group_size", None) or inner
+    norm = _norm_fields(mixer.norm, inner) if _has_norm(mixer) else {"has_norm": False}
     least, most = mixer.time_step_limit
     return {
         "num_heads": mixer.num_heads,
@@ -111,13 +127,39 @@ def fields_of(mixer: Any) -> dict[str, Any]:
         "conv_width": mixer.conv_kernel_size,
         # A published chunk serves GPUs; on a CPU states stay in cache with less.
         "chunk_size": min(mixer.chunk_size, 64),
-        "norm_groups": inner // group_size,
-        "eps": mixer.norm.variance_epsilon,
+        **norm,
         "dt_min": float(least),
         "dt_max": float(most),
-        "proj_bias": mixer.in_proj.bias is not None,
+        "in_bias": mixer.in_proj.bias is not None,
+        "out_bias": mixer.out_proj.bias is not None,
         "conv_bias": mixer.conv1d.bias is not None,
     }
+
+
+def weights_of(mixer: Any) -> dict[str, Tensor]:
+    """By the names and in the order of MixerShape.types()."""
+    weights = {
+        "in_proj.weight": mixer.in_proj.weight,
+        "in_proj.bias": mixer.in_proj.bias,
+        "conv1d.weight": mixer.conv1d.weight.squeeze(1),
+        "conv1d.bias": mixer.conv1d.bias,
+        "dt_bias": mixer.dt_bias,
+        "A_log": mixer.A_log,
+        "D": mixer.D,
+        "norm.weight": mixer.norm.weight if _has_norm(mixer) else None,
+        "out_proj.weight": mixer.out_proj.weight,
+        "out_proj.bias": mixer.out_proj.bias,
+    }
+    given = {name: weight for name, weight in weights.items() if weight is not None}
+    # Falcon-H1 multiplies what comes and goes, which is to multiply the weights.
+    factors = getattr(mixer, "mup_vector", None)
+    if factors is not None:
+        factors = factors.reshape(-1).to(mixer.in_proj.weight.dtype)
+        rows = (factors * mixer.ssm_in_multiplier)[:, None]
+        given["in_proj.weight"] = given["in_proj.weight"] * rows
+        if "in_proj.bias" in given:
+            given["in_proj.bias"] = given["in_proj.bias"] * factors
+    return given
 
 
 def replace_forward(parallel: ContextParallel, mixer: Any, name: str) -> None:
@@ -132,19 +174,7 @@ def replace_forward(parallel: ContextParallel, mixer: Any, name: str) -> None:
         check_parts(self, name)
         documents = documents_for(parallel, name, named)
         u = hidden_states
-        weights = [
-            self.in_proj.weight,
-            self.in_proj.bias,
-            self.conv1d.weight.squeeze(1),
-            self.conv1d.bias,
-            self.dt_bias,
-            self.A_log,
-            self.D,
-            self.norm.weight,
-            self.out_proj.weight,
-            self.out_proj.bias,
-        ]
-        tensors = [u, *(w.to(u.dtype) for w in weights if w is not None)]
+        tensors = [u, *(w.to(u.dtype) for w in weights_of(self).values())]
         key = key_of(identity, *u.shape, u.dtype, count_in(documents))
         return apply(key, tensors, documents)
 

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from .aten import LAYERS
 from .calls import refuse, scale_of
 from .inspection import check_windows
-from .layers import MixerShape
-from .mixers import MIXERS, check_mixer, fields_of, is_changed
+from .mixers import MIXERS, check_mixer, fields_of, is_changed, weights_of
 from .writer import ExportError
 
 NAME = LAYERS
@@ -56,16 +55,11 @@ _ops = getattr(torch.ops, NAME)
 
 def _mixer(mixer: Any) -> Callable[..., Tensor]:
     fields = repr(fields_of(mixer))
-    names = [
-        name
-        for name, _ in mixer.named_parameters()
-        if name in MixerShape(1, 1, 1, 1, 1, 1, 1, 1, proj_bias=True).types()
-    ]
 
     def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         refuse(type(mixer).__name__, others, named)
-        weights = [mixer.get_parameter(name) for name in names]
-        return _ops.mixer(hidden_states, weights, names, fields)
+        weights = weights_of(mixer)
+        return _ops.mixer(hidden_states, [*weights.values()], [*weights], fields)
 
     return forward
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-WIDE = {"agreement", "packed", "exported", "packed_whole"}
+WIDE = {
+    "agreement",
+    "exported",
+    "families_whole",
+    "hybrids",
+    "packed",
+    "packed_whole",
+}
 CASES: dict[str, Callable[[], dict[str, Any]]] = {}
 
 

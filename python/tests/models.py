@@ -6,7 +6,9 @@ from __future__ import annotations
 import copy
 import sys
 from pathlib import Path
+from typing import Any
 
+import families
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -32,8 +34,15 @@ OPTIONS = {
 }
 
 
+def config_of(name: str) -> Any:
+    if name in families.CONFIGS:
+        kind, fields = families.CONFIGS[name]
+        return AutoConfig.for_model(kind, **fields)
+    return AutoConfig.from_pretrained(GOLDENS / (NAMES | OPTIONS)[name])
+
+
 def make(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:
-    config = AutoConfig.from_pretrained(GOLDENS / (NAMES | OPTIONS)[name])
+    config = config_of(name)
     torch.manual_seed(20)
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
     with torch.no_grad():
@@ -44,6 +53,8 @@ def make(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:
                 parameter.uniform_(-2.0, 0.5)
             elif key.endswith("bias"):
                 parameter.normal_(0.0, 0.1)
+            elif name in families.CONFIGS and parameter.dim() == 1:
+                parameter.uniform_(0.5, 1.5)
     model = model.to(dtype).train()
     if dtype is torch.float64:
         _widen_rotary(model)
@@ -54,7 +65,9 @@ def _widen_rotary(model: nn.Module) -> None:
     """Frequencies as the compiler has them: transformers rounds them to f32."""
     for module in model.modules():
         if isinstance(getattr(module, "inv_freq", None), Tensor):
-            theta = module.config.rope_parameters["rope_theta"]
+            theta = module.config.rope_parameters.get("rope_theta")
+            if theta is None:
+                continue
             dims = 2 * len(module.inv_freq)
             places = torch.arange(0, dims, 2, dtype=torch.float64)
             module.inv_freq = float(theta) ** -(places / dims)
@@ -117,3 +130,19 @@ def worst_gradient(model: nn.Module, reference: nn.Module) -> float:
 
 def copied(model: nn.Module) -> nn.Module:
     return copy.deepcopy(model)
+
+
+def alone(model: Any, ids: Any, lengths: list[list[int]], count: int) -> Any:
+    """The logits of each document by itself, where rows hold it, and the mean loss of
+    their `count` next tokens."""
+    logits = torch.zeros(*ids.shape, vocabulary(model), dtype=model.dtype)
+    loss = torch.zeros((), dtype=model.dtype)
+    for row, documents in enumerate(lengths):
+        start = 0
+        for length in documents:
+            one = ids[row : row + 1, start : start + length]
+            said = model(input_ids=one, use_cache=False).logits
+            logits[row, start : start + length] = said[0].detach()
+            loss = loss + cross_entropy(said[:, :-1], one[:, 1:], count)
+            start += length
+    return logits, loss

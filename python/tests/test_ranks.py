@@ -47,6 +47,14 @@ def test_agreement(found: dict[str, Any], case: str) -> None:
             assert distance < 1e-12, (label, what)
 
 
+@pytest.mark.parametrize(("case", "count"), [("hybrids", 8), ("families_whole", 9)])
+def test_other_families(found: dict[str, Any], case: str, count: int) -> None:
+    assert len(found[case]) == count
+    for label, each in found[case].items():
+        for what, distance in each.items():
+            assert distance < 1e-12, (label, what)
+
+
 def test_devices(found: dict[str, Any]) -> None:
     assert len(found["devices"]) == (8 if found["ranks"] == 2 else 2)
     for label, each in found["devices"].items():

@@ -48,3 +48,14 @@ func.func @service(%x: memref<4xf32>) {
   cp.call "f" with "launch" outs(%x : memref<4xf32>) {}
   return
 }
+
+// -----
+
+module {
+  module {
+    // expected-error @below {{'func.func' op is in a module within the one that was given, which has no function of its own; run the passes on that one}}
+    func.func @nested(%x: memref<4xf32>) {
+      return
+    }
+  }
+}

@@ -20,9 +20,9 @@ void defineOptimizer(OptimizerFlags &o, cl::OptionCategory &category) {
       cl::values(clEnumValN(Optimizer::Sgd, "sgd", "plain gradient descent"),
                  clEnumValN(Optimizer::Adamw, "adamw", "AdamW")),
       cl::cat(category));
-  static Flag<double> decay("weight-decay", cl::desc("How fast weights decay"),
-                            cl::location(o.update.weightDecay), cl::init(0.0),
-                            cl::cat(category));
+  static Flag<double> decay(
+      "weight-decay", cl::desc("How fast weights decay (default: 0)"),
+      cl::location(o.update.weightDecay), cl::init(0.0), cl::cat(category));
   static Flag<int64_t> memory(
       "memory",
       cl::desc("Bytes that a rank's program may work on: what does not fit of "

@@ -18,7 +18,9 @@ namespace cp {
 
 void defineModule(Options &o, cl::OptionCategory &category) {
   static cl::opt<std::string, true> model(
-      cl::Positional, cl::desc("<model.mlir, any stage; - is standard input>"),
+      cl::Positional,
+      cl::desc("<model.mlir: whole tensors, with layouts, or of one rank; - is "
+               "standard input>"),
       cl::location(o.model), cl::init("-"), cl::cat(category));
   static WordFlag entry(
       "entry", cl::desc("The function to run (default: the only public one)"),
@@ -33,12 +35,15 @@ void defineSharding(Options &o, cl::OptionCategory &category) {
   static WordFlag mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
                        cl::location(o.mesh), cl::cat(category));
   static WordFlag axis(
-      "axis", cl::desc("Axes that cut the sequence, major first, e.g. ring,u"),
+      "axis",
+      cl::desc("Axes that cut the sequence, major first, e.g. ring,u "
+               "(default: cp)"),
       cl::location(o.sharding.axis), cl::init("cp"), cl::cat(category));
   static WordFlag order(
       "order",
       cl::desc("Token order: contiguous, zigzag, striped, striped:UNIT, "
-               "zigzag_per_document or contiguous_per_document"),
+               "zigzag_per_document or contiguous_per_document "
+               "(default: contiguous)"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
   static WordFlag batch(
@@ -49,7 +54,7 @@ void defineSharding(Options &o, cl::OptionCategory &category) {
       cl::desc("hidden, sequence or 2d (default: sequence; none on one rank)"),
       cl::location(o.sharding.mixer), cl::init(""), cl::cat(category));
   static WordFlag attention(
-      "attention", cl::desc("ulysses, ring, gather or 2d"),
+      "attention", cl::desc("ulysses, ring, gather or 2d (default: ring)"),
       cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
   static WordFlag tensorAxis(
       "tp", cl::desc("Axis of tensor parallelism (default: none)"),
@@ -68,7 +73,9 @@ void defineSharding(Options &o, cl::OptionCategory &category) {
           "Let ranks along a mesh axis that cuts nothing do the same work"),
       cl::location(o.sharding.replicateUnused), cl::cat(category));
   static WordFlag scan(
-      "scan", cl::desc("chain, gather, doubling, pipelined or transposed"),
+      "scan",
+      cl::desc("chain, gather, doubling, pipelined or transposed (default: "
+               "chain)"),
       cl::location(o.sharding.scan), cl::init("chain"), cl::cat(category));
 }
 
@@ -82,14 +89,16 @@ void defineLoss(Options &o, cl::OptionCategory &category) {
       gradients(
           "gradients", cl::ValueOptional,
           cl::desc(
-              "The gradient of the loss by each weight; with a name, write it "
-              "(.safetensors)"),
+              "The gradient of the loss by each weight; in cp-run with a name, "
+              "write it (.safetensors)"),
           cl::cat(category), cl::callback([&o](const std::string &value) {
             o.withGradients = true;
             o.gradients = value;
           }));
   static Flag<DifferentiatedView> differentiate(
-      "differentiate", cl::desc("Which program the gradients are derived on:"),
+      "differentiate",
+      cl::desc("Which program the gradients are derived on (default: "
+               "global):"),
       cl::values(clEnumValN(DifferentiatedView::Global, "global",
                             "whole tensors, before they are cut"),
                  clEnumValN(DifferentiatedView::Local, "local",

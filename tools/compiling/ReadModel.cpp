@@ -52,7 +52,8 @@ void defineSizes(ModelSizes &o, cl::OptionCategory &category) {
   static Flag<int64_t> documents(
       "documents",
       cl::desc("config.json: the most documents of a row (default: a row is "
-               "one); of running text, --document-end says where they end"),
+               "one); of running text, --document-end of cp-train and "
+               "cp-launch says where they end"),
       cl::location(o.documents), cl::init(0), cl::cat(category));
 }
 

@@ -26,7 +26,7 @@ void defineWeights(RunFlags &o, cl::OptionCategory &category) {
   static FileFlag weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
-  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
+  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn (default: 0)"),
                              cl::location(o.seed), cl::init(0),
                              cl::cat(category));
   static FileFlag save("save-weights", cl::desc("Write the weights in use"),
@@ -80,9 +80,9 @@ void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
 }
 
 void defineWorld(RunFlags &o, cl::OptionCategory &category) {
-  static WordFlag kernels("kernels", cl::desc("fast or reference"),
-                          cl::location(o.kernels), cl::init("fast"),
-                          cl::cat(category));
+  static WordFlag kernels(
+      "kernels", cl::desc("fast or reference (default: fast)"),
+      cl::location(o.kernels), cl::init("fast"), cl::cat(category));
   static Flag<int64_t> threads(
       "rank-threads",
       cl::desc("Threads of each rank's kernels (default: the processors shared "
@@ -125,7 +125,7 @@ void defineWorld(RunFlags &o, cl::OptionCategory &category) {
 
 void defineRunning(RunFlags &o, cl::OptionCategory &category) {
   defineWorld(o, category);
-  static Flag<int> repeats("repeat", cl::desc("Number of steps"),
+  static Flag<int> repeats("repeat", cl::desc("Number of steps (default: 1)"),
                            cl::location(o.repeats), cl::init(1),
                            cl::cat(category));
   static Flag<int64_t> pieces(

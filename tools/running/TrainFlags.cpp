@@ -38,7 +38,7 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
                            cl::location(o.rate), cl::init(1e-3),
                            cl::cat(category));
   static Flag<int64_t> warmup(
-      "warmup", cl::desc("Steps over which the rate grows from 0"),
+      "warmup", cl::desc("Steps over which the rate grows from 0 (default: 0)"),
       cl::location(o.warmup), cl::init(0), cl::cat(category));
   static Flag<double> clip(
       "clip",
@@ -56,7 +56,8 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
                              cl::location(o.every), cl::init(0),
                              cl::cat(category));
   static FileFlag resume(
-      "resume", cl::desc("The step-N to go on from, on any number of ranks"),
+      "resume",
+      cl::desc("The step-N to go on from, whatever number of ranks wrote it"),
       cl::location(o.resume), cl::cat(category));
 }
 

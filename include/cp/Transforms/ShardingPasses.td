@@ -17,7 +17,7 @@ defvar shardingOptions = [
   Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
          "The mesh axes that cut the sequence, major first, e.g. ring,u">,
   Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
-         "Of the first of these: contiguous, zigzag, striped, striped:UNIT, "
+         "Token order along the first axis of the sequence: contiguous, zigzag, striped, striped:UNIT, "
          "zigzag_per_document or contiguous_per_document">,
   Option<"batch", "batch", "std::string", /*default=*/"\"\"",
          "The mesh axes that cut the batch, major first, e.g. dp">,

@@ -10,6 +10,7 @@
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -23,6 +24,14 @@ namespace {
 /// What a bytecode file says of the dialect. Raised when the meaning of an op
 /// or attribute changes.
 constexpr uint64_t bytecodeVersion = 1;
+
+/// All ops may be moved to where their function is called.
+struct InlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
 
 struct Version : DialectVersion {
   explicit Version(uint64_t number) : number(number) {}
@@ -173,7 +182,7 @@ void CPDialect::initialize() {
 #define GET_OP_LIST
 #include "cp/IR/CPOps.cpp.inc"
       >();
-  addInterfaces<BytecodeInterface, AliasInterface>();
+  addInterfaces<BytecodeInterface, AliasInterface, InlinerInterface>();
 }
 
 LogicalResult CPDialect::verifyOperationAttribute(Operation *op,

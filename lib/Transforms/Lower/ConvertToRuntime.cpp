@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferArguments.h"
+#include "KernelFunction.h"
+#include "NestedFunctions.h"
 #include "RuntimeEmitter.h"
 #include "cp/Transforms/Passes.h"
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -21,15 +20,6 @@ namespace cp {
 using namespace mlir;
 
 namespace cp {
-
-Value bufferAt(OpBuilder &builder, Location loc, Value pointer,
-               MemRefType type) {
-  LLVMTypeConverter converter(builder.getContext());
-  Value descriptor =
-      MemRefDescriptor::fromStaticShape(builder, loc, converter, type, pointer);
-  return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
-      .getResult(0);
-}
 
 namespace {
 
@@ -57,41 +47,21 @@ void packArguments(func::FuncOp kernel) {
 
 struct ConvertToRuntime : impl::ConvertToRuntimeBase<ConvertToRuntime> {
   void runOnOperation() override {
+    if (failed(expectFunctions(getOperation())))
+      return signalPassFailure();
     SmallVector<func::FuncOp> entries, kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         (function.isPublic() ? entries : kernels).push_back(function);
     for (func::FuncOp kernel : kernels) {
-      if (!takesStaticBuffers(kernel)) {
-        kernel.emitOpError(
-            "must take buffers of known sizes and strides and "
-            "give nothing, as an outlined kernel does; inline the function "
-            "first");
+      if (failed(expectKernel(kernel)))
         return signalPassFailure();
-      }
       packArguments(kernel);
     }
     RuntimeEmitter emitter(getOperation());
     for (func::FuncOp entry : entries)
       if (failed(emitter.convert(entry)))
         return signalPassFailure();
-  }
-
-private:
-  static bool takesStaticBuffers(func::FuncOp function) {
-    return function.getNumResults() == 0 &&
-           llvm::all_of(function.getArgumentTypes(), [](Type type) {
-             auto memref = dyn_cast<MemRefType>(type);
-             return memref && memref.hasStaticShape() && hasKnownPlaces(memref);
-           });
-  }
-
-  static bool hasKnownPlaces(MemRefType type) {
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    return succeeded(type.getStridesAndOffset(strides, offset)) &&
-           !ShapedType::isDynamic(offset) &&
-           llvm::none_of(strides, ShapedType::isDynamic);
   }
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferArguments.h"
+#include "KernelFunction.h"
 
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -119,6 +119,8 @@ public:
       : device(device), kernel(kernel), builder(device.getContext()) {}
 
   LogicalResult make() {
+    if (failed(expectKernel(kernel)))
+      return failure();
     auto ops = kernel.getOps<linalg::LinalgOp>();
     if (!llvm::hasSingleElement(ops))
       return kernel.emitOpError(
@@ -136,6 +138,13 @@ public:
                << op->getName();
       generic = *made;
     }
+    if (failed(sinkConstants(generic)))
+      return failure();
+    for (Value operand : generic->getOperands())
+      if (!isa<BlockArgument>(operand) && !isScalarConstant(operand))
+        return kernel.emitOpError(
+            "holds more than one structured op and constants; run "
+            "cp-outline-kernels first");
     emit(*copy, generic);
     return success();
   }

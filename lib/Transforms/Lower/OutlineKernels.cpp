@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelFunction.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace cp {
 #define GEN_PASS_DEF_OUTLINEKERNELS
@@ -34,11 +34,6 @@ Type argumentType(Type type) {
   return MemRefType::get(
       memref.getShape(), memref.getElementType(),
       StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()));
-}
-
-bool isScalarConstant(Value value) {
-  return value.getDefiningOp<arith::ConstantOp>() &&
-         !isa<MemRefType>(value.getType());
 }
 
 /// Tells structured ops apart that need kernels of their own: by all but which
@@ -114,24 +109,6 @@ public:
   }
 
 private:
-  /// Copies into the body what constants it reads from outside; fails for other
-  /// values from there.
-  static LogicalResult sinkConstants(linalg::LinalgOp op) {
-    llvm::SetVector<Value> outside;
-    getUsedValuesDefinedAbove(op->getRegions(), outside);
-    Region &region = op->getRegion(0);
-    for (Value value : outside) {
-      auto constant = value.getDefiningOp<arith::ConstantOp>();
-      if (!constant)
-        return op->emitOpError("reads a value from outside its body that is no "
-                               "constant, which no kernel can take");
-      OpBuilder builder(region);
-      replaceAllUsesInRegionWith(value, builder.clone(*constant)->getResult(0),
-                                 region);
-    }
-    return success();
-  }
-
   func::FuncOp makeKernel(linalg::LinalgOp op) {
     OpBuilder builder(module.getBodyRegion());
     builder.setInsertionPointToEnd(module.getBody());

@@ -8,6 +8,7 @@
 #include "UnifyMeshes.h"
 
 #include "Explain/RemarkText.h"
+#include "NestedFunctions.h"
 #include "cp/Layout/Refinement.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -193,27 +194,10 @@ bool isCalled(func::FuncOp function) {
   return !SymbolTable::symbolKnownUseEmpty(function, module);
 }
 
-/// A function of a module within this one, where this one has none of its own:
-/// no pass over its functions would do anything.
-func::FuncOp onlyNested(ModuleOp module) {
-  func::FuncOp found;
-  if (module.getOps<func::FuncOp>().empty())
-    module.walk([&](func::FuncOp function) {
-      found = function;
-      return WalkResult::interrupt();
-    });
-  return found;
-}
-
 struct UnifyMeshes : impl::UnifyMeshesBase<UnifyMeshes> {
   void runOnOperation() override {
-    if (func::FuncOp nested = onlyNested(getOperation())) {
-      nested.emitOpError("unify_c3: is in a module within the one that was "
-                         "given, which has no function of its own; run the "
-                         "passes on that one, as "
-                         "\"builtin.module(builtin.module(...))\" does");
+    if (failed(expectFunctions(getOperation(), "unify_c3: ")))
       return signalPassFailure();
-    }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       auto view = function->getAttrOfType<StringAttr>(viewAttr);
       if (function.isExternal() || !view || view != "global")

@@ -21,6 +21,10 @@ static MlirAttribute makeMesh(MlirContext context) {
          "the second axis is u");
   expect(cpMeshAttrGetAxisSize(mesh, 0) == 2, "ring has two positions");
   expect(cpMeshAttrGetNumRanks(mesh) == 8, "eight ranks");
+  expect(mlirAttributeIsNull(cpMeshAttrGet(context, -1, names, sizes)),
+         "less than no axes give no mesh");
+  expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, -1, 0, NULL, 0, NULL)),
+         "less than no dimensions give no layout");
   sizes[1] = 0;
   expect(mlirAttributeIsNull(cpMeshAttrGet(context, 2, names, sizes)),
          "an axis of size 0 gives no mesh");
