@@ -83,6 +83,7 @@ class Batch:
         )
         weakref.finalize(self, native.runtime().cprt_batch_destroy, self._handle)
         self.ranks = ranks
+        self.order = order
         self.inner = inner
         self._made_of = functools.partial(
             Batch,

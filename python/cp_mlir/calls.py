@@ -29,14 +29,25 @@ def documents_for(
     layer, or else of the call that began last. That is not the right one where a layer
     is computed again for the backward pass."""
     if "cu_seqlens" in named:
+        if parallel.is_under_way and not torch.compiler.is_compiling():
+            parallel.handed_to.add(what)
         return named["cu_seqlens"]
-    if parallel.has_had_documents and torch._C._current_graph_task_id() != -1:
+    if not parallel.is_under_way and what in parallel.handed_to:
+        return None
+    if parallel.has_had_documents and _is_again(parallel):
         raise ValueError(
             f"'{what}' is computed again in the backward pass, and the model has not "
             "handed on its documents; train it without gradient checkpointing, or "
             "without documents"
         )
     return parallel.documents
+
+
+def _is_again(parallel: ContextParallel) -> bool:
+    """Whether a layer is computed for the backward pass, behind the model's call."""
+    if parallel.is_under_way:
+        return False
+    return torch.compiler.is_compiling() or torch._C._current_graph_task_id() != -1
 
 
 def count_in(documents: Tensor | None) -> int:

@@ -77,6 +77,11 @@ class CompiledModel(nn.Module, RowSharing):
         too, so there are none where the model was not exported with them."""
         given = super().batch(input_ids, **named)
         if "position_ids" not in self.inputs:
+            if named.get("position_ids") is not None:
+                raise TypeError(
+                    "the programs know their tokens' positions, so that position_ids "
+                    "would be lost; give them to compile_model() too"
+                )
             given.pop("position_ids", None)
         return given
 
@@ -158,7 +163,18 @@ class CompiledModel(nn.Module, RowSharing):
                 "a share; call with what batch() gives"
             )
         logits = result[0] if isinstance(result, tuple) else result
-        return ModelOutput(_loss(logits, shift_labels) / num_items_in_batch, logits)
+        own = getattr(self.model, "loss_function", None)
+        if own is None or getattr(own, "__name__", "") == "ForCausalLMLoss":
+            return ModelOutput(_loss(logits, shift_labels) / num_items_in_batch, logits)
+        # As a model of transformers calls it.
+        loss = own(
+            logits=logits,
+            labels=labels,
+            vocab_size=logits.shape[-1],
+            shift_labels=shift_labels,
+            num_items_in_batch=num_items_in_batch,
+        )
+        return ModelOutput(loss, logits)
 
     def _inputs_of(
         self, parts: Sequence[Tensor], named: Mapping[str, Any]
@@ -273,7 +289,15 @@ class CompiledModel(nn.Module, RowSharing):
         }
         wrt = [name for name, each in given.items() if each.is_floating_point()]
         documents = entries - 1 if entries else 0
-        text = export(self.model, documents=documents, **given)
+        for name, parameter in self.model.named_parameters():
+            if hasattr(parameter, "device_mesh"):
+                raise TypeError(
+                    f"'{name}' is a DTensor, as FSDP and tensor parallelism make them, "
+                    "and a program takes whole parameters; use shard() with these"
+                )
+        # What a checkpoint around the call counts is of the program, and not of this.
+        with torch.autograd.graph.saved_tensors_hooks(_same, _same):
+            text = export(self.model, documents=documents, **given)
         digest = (*inputs, hashlib.sha256(text.encode()).hexdigest())
         found = self._operators.get(digest)
         if found is not None:
@@ -286,6 +310,8 @@ class CompiledModel(nn.Module, RowSharing):
                     stacklevel=4,
                 )
             return found
+        if not self._operators:
+            self.expect_same_parameters(self.model)
         path = compile_on_first(
             self.group,
             lambda: compile_ir(
@@ -300,6 +326,10 @@ class CompiledModel(nn.Module, RowSharing):
         found = load(path, self.group, world=self.world)
         self._operators[digest] = found
         return found
+
+
+def _same(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def _at(model: nn.Module, name: str) -> Tensor:

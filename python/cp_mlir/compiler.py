@@ -210,10 +210,10 @@ def compile_ir(
     return path
 
 
-def _meet(group: Any, deadline: float) -> None:
-    """CompileError, with who is missing, for ranks that do not come to compile: they
-    have a program already, or do something else. By gloo; other backends wait as long
-    as they are told to."""
+def meet(group: Any, deadline: float, to: str) -> None:
+    """CompileError, with who is missing, for ranks that do not come `to` do something
+    of all: they have done it already, or do something else. By gloo; other backends
+    wait as long as they are told to."""
     import torch
     import torch.distributed as dist
 
@@ -229,7 +229,7 @@ def _meet(group: Any, deadline: float) -> None:
         there.monitored_barrier(timedelta(seconds=deadline), wait_all_ranks=True)
     except RuntimeError as error:
         raise CompileError(
-            f"not all ranks came to compile within {deadline:g} s; call the model on "
+            f"not all ranks came to {to} within {deadline:g} s; call the model on "
             "all of them with inputs of the same shapes, in the same mode (train(), "
             f"eval()), and with the same adapters ({error})"
         ) from None
@@ -243,7 +243,7 @@ def compile_on_first(group: Any, make: Any, deadline: float = 60.0) -> Path:
 
     if not dist.is_initialized() or dist.get_world_size(group) == 1:
         return make()
-    _meet(group, deadline)
+    meet(group, deadline, "compile")
     told: list[Any] = [None]
     failure: Exception | None = None
     if dist.get_rank(group) == 0:

@@ -21,7 +21,7 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
     """Checks each call of the model, and hands it places in the whole row where it
     has got none: its own would begin at 0 on every rank."""
     base = getattr(model, "base_model", model)
-    guarded = _Guard(parallel, "position_ids" in _names_of(base))
+    guarded = _Guard(parallel, base, _shifts_by_itself(model))
     _enclose(base, guarded.check_inputs, guarded.forget)
     _enclose(model, guarded.check_labels, lambda: None)
 
@@ -29,16 +29,20 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
 class _Guard:
     """What is done around a call."""
 
-    def __init__(self, parallel: ContextParallel, takes_positions: bool) -> None:
+    def __init__(
+        self, parallel: ContextParallel, base: nn.Module, shifts_by_itself: bool
+    ) -> None:
         self.parallel = parallel
-        self.takes_positions = takes_positions
+        self.takes_positions = "position_ids" in _names_of(base)
+        self.takes_cache = _takes_cache(base)
+        self.shifts_by_itself = shifts_by_itself
 
     def check_labels(self, _: nn.Module, named: dict[str, Any]) -> None:
         """Of the model with its loss."""
         parallel = self.parallel
         batch = named.pop("cp_batch", None)
         _check_shape(parallel, batch, named)
-        if batch is not None and not torch.compiler.is_compiling():
+        if batch is not None:
             parallel.note(batch)
         keep = named.get("logits_to_keep")
         if isinstance(keep, int) and keep and parallel.world.size > 1:
@@ -57,6 +61,12 @@ class _Guard:
                 "labels alone are shifted within a rank's part, so that the last token "
                 "of each part has none; take them, and shift_labels, from batch()"
             )
+        if named.get("labels") is not None and self.shifts_by_itself:
+            raise ValueError(
+                "the model computes a loss of its own of labels, which are shifted "
+                "already; call it without labels, and take the loss of logits and "
+                "shift_labels"
+            )
         # Not every model hands on what it does not know.
         parallel.handed = named.get("cu_seqlens")
 
@@ -68,6 +78,8 @@ class _Guard:
         parallel.documents = named.get("cu_seqlens", parallel.handed)
         parallel.handed = None
         parallel.has_had_documents |= parallel.documents is not None
+        parallel.is_under_way = True
+        parallel.is_under_ddp |= _is_under_ddp(parallel)
         _check_mask(named)
         if named.get("token_type_ids") is not None:
             raise ValueError(
@@ -80,12 +92,14 @@ class _Guard:
                     f"{cache} is for generation, which shard() does not do; call the "
                     "model without it"
                 )
-        named["use_cache"] = False
+        if self.takes_cache:
+            named["use_cache"] = False
         if self.takes_positions:
             _check_positions(parallel, named)
 
     def forget(self) -> None:
         self.parallel.documents = self.parallel.handed = None
+        self.parallel.is_under_way = False
 
 
 def _enclose(
@@ -101,15 +115,20 @@ def _enclose(
     is_own = getattr(inner, "__self__", None) is module
     function: Callable[..., Any] = inner.__func__ if is_own else _called(inner)
     names = _names_of(module)
+    # What torch.compile traces begins behind them: what is checked, and noted for the
+    # layers, is this batch and not the one that was traced.
+    before: Any = torch.compiler.disable(check)
+    behind: Any = torch.compiler.disable(after)
 
+    @torch.compiler.disable(recursive=False)
     @functools.wraps(type(module).forward)
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
         named = dict(zip(names, args, strict=False)) | named
-        check(self, named)
+        before(self, named)
         try:
             return function(self, **named)
         finally:
-            after()
+            behind()
 
     module.forward = types.MethodType(forward, module)  # type: ignore[method-assign]
 
@@ -126,16 +145,56 @@ def _names_of(module: nn.Module) -> list[str]:
 
 
 def _check_shape(parallel: ContextParallel, batch: Any, named: dict[str, Any]) -> None:
-    """That the tokens are those of the batch that came with them."""
-    tokens = named.get("input_ids")
-    if batch is None or tokens is None:
-        return
-    expected = tuple(batch.part("input_ids", parallel.rank).shape)
-    if tuple(tokens.shape) != expected:
+    """That the tokens are those of the batch that came with them, and no more, as
+    adapters add that are tokens of each rank's own."""
+    for name in ("input_ids", "inputs_embeds"):
+        tokens = named.get(name)
+        if batch is None or tokens is None:
+            continue
+        known = name if name in batch.names() else "input_ids"
+        expected = tuple(batch.part(known, parallel.rank).shape)[:2]
+        if tuple(tokens.shape[:2]) == expected:
+            continue
         raise ValueError(
-            f"input_ids have shape {list(tokens.shape)}, but this rank's part of the "
+            f"{name} have shape {list(tokens.shape)}, but this rank's part of the "
             f"batch has {list(expected)}; give the model what batch() gave"
         )
+
+
+def _takes_cache(base: nn.Module) -> bool:
+    """Whether it may be told not to keep one."""
+    parameters = inspect.signature(type(base).forward).parameters
+    if "use_cache" in parameters:
+        return True
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return takes_all and hasattr(getattr(base, "config", None), "use_cache")
+
+
+def _shifts_by_itself(model: nn.Module) -> bool:
+    """Whether it takes labels, and has its loss neither of transformers, which takes
+    shift_labels, nor of these."""
+    if "labels" not in _names_of(model):
+        return False
+    words: set[str] = set()
+    for each in type(model).__mro__:
+        if issubclass(each, nn.Module) and "forward" in vars(each):
+            code = getattr(inspect.unwrap(each.forward), "__code__", None)
+            words |= {*code.co_names, *code.co_varnames} if code else set()
+    return not words & {"loss_function", "shift_labels"}
+
+
+def _is_under_ddp(parallel: ContextParallel) -> bool:
+    """Whether the call is one of DDP's, over these ranks."""
+    if parallel.world.size == 1:
+        return False
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    wrapper = DistributedDataParallel._get_active_ddp_module()
+    if wrapper is None:
+        return False
+    ranks = dist.get_process_group_ranks(parallel.group)
+    return len({*ranks} & {*dist.get_process_group_ranks(wrapper.process_group)}) > 1
 
 
 def _check_implementation(module: Any) -> None:

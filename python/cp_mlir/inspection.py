@@ -56,6 +56,11 @@ def layers_of(model: nn.Module) -> tuple[Layers, Layers]:
                 f"is not known here; shard() knows {', '.join(sorted(MIXERS))}, and "
                 "attention by transformers' attention interface"
             )
+        elif getattr(module, "scale_grad_by_freq", False):
+            raise ValueError(
+                f"'{name}' counts its ids (scale_grad_by_freq), and each rank has its "
+                "own alone; set it to False"
+            )
         elif kind.endswith("Attention"):
             _check_attention(module, name)
             heads.append((name, module))

@@ -45,8 +45,12 @@ def check_parts(mixer: Any, name: str, refuses_hooks: bool = False) -> None:
     ):
         found = getattr(mixer, part)
         if type(found) is not expected or (refuses_hooks and is_changed(found)):
+            kind = type(found)
+            what = kind.__name__
+            if kind is not expected and what == expected.__name__:
+                what = f"{kind.__module__}.{what}"
             raise ValueError(
-                f"'{name}.{part}' is a {type(found).__name__}"
+                f"'{name}.{part}' is a {what}"
                 f"{' with hooks' if is_changed(found) else ''}, expected a plain "
                 f"{expected.__name__}: the program reads its weight alone, and what is "
                 "around it, such as an adapter, would be lost"
@@ -64,10 +68,13 @@ def check_mixer(mixer: Any, name: str) -> None:
             f"'{name}' has a forward of its own or hooks on its norm, which would be "
             "lost: a program takes the place of all of it"
         )
-    if not hasattr(mixer.norm, "variance_epsilon") and _has_norm(mixer):
+    norm = mixer.norm
+    if not _has_norm(mixer):
+        return
+    if not hasattr(norm, "variance_epsilon") or "weight" not in norm._parameters:
         raise ValueError(
-            f"'{name}.norm' is a {type(mixer.norm).__name__} without a "
-            "variance_epsilon, which shard() does not know"
+            f"'{name}.norm' is a {type(norm).__name__} without a weight or a "
+            "variance_epsilon, which is not known; leave what is around it out"
         )
 
 
@@ -167,11 +174,18 @@ def replace_forward(parallel: ContextParallel, mixer: Any, name: str) -> None:
     fields = fields_of(mixer)
     key_of = _mixer_keys(parallel, fields)
     identity = f"{parallel.identity} {fields}"
+    norm = type(mixer.norm)
 
     def forward(self: Any, hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         refuse(name, [*others], named)
         # They may have got an adapter since.
         check_parts(self, name)
+        if type(self.norm) is not norm:
+            raise ValueError(
+                f"'{name}.norm' is a {type(self.norm).__name__} now, and was a "
+                f"{norm.__name__}: the program reads its weight alone, and what is "
+                "around it, such as an adapter, would be lost"
+            )
         documents = documents_for(parallel, name, named)
         u = hidden_states
         tensors = [u, *(w.to(u.dtype) for w in weights_of(self).values())]

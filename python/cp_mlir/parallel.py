@@ -45,8 +45,14 @@ def _is_new(gradient: Tensor | None) -> bool:
 
 
 def _check_unshared(gradients: Sequence[Tensor | None], ranks: set[int]) -> None:
-    """ValueError for those that torch shares between these ranks itself."""
+    """ValueError for those that torch shares between these ranks itself, and for sparse
+    ones."""
     for each in gradients:
+        if each is not None and each.is_sparse:
+            raise ValueError(
+                "a gradient is sparse, and sums over ranks are of dense ones; make the "
+                "embedding with sparse=False"
+            )
         mesh = getattr(each, "device_mesh", None)
         if mesh is not None and len(ranks & set(mesh.mesh.flatten().tolist())) > 1:
             raise ValueError(
@@ -72,10 +78,15 @@ class ContextParallel(RowSharing):
         self.documents: Tensor | None = None
         """Whether a batch had documents."""
         self.has_had_documents = False
+        """Whether the model is being called, and which layers it hands documents."""
+        self.is_under_way = False
+        self.handed_to: set[str] = set()
         """Those that the whole model has been called with, for its base model."""
         self.handed: Tensor | None = None
         """Whether the model, with this, was copied."""
         self.is_copied = False
+        """Whether DDP over these ranks has called it."""
+        self.is_under_ddp = False
         """Whether some of its layers are attention."""
         self.has_attention = False
         self._operators: dict[Any, Operator] = {}
@@ -97,15 +108,21 @@ class ContextParallel(RowSharing):
     def sum_gradients(self, model: nn.Module | None = None) -> None:
         """Adds up the gradients of all parameters over the ranks, in buckets of one
         type: once a step, behind its last backward pass. `model`: a copy of this one,
-        in its place. Not with FSDP or DDP over these ranks, which do it themselves
-        (and divide by their number: multiply the loss by it). Errors: ValueError where
-        there is nothing to add up, or it has been, and where ranks gave batch() other
-        rows."""
+        or what holds it and has parameters of its own. Not with FSDP or DDP over these
+        ranks, which do it themselves (and divide by their number: multiply the loss by
+        it). Errors: ValueError where there is nothing to add up, or it has been, where
+        ranks gave batch() other rows, and where they began with other parameters."""
         import torch.distributed as dist
 
         if self.world.size == 1:
             return
+        if self.is_under_ddp:
+            raise ValueError(
+                "DDP over these ranks adds gradients up itself; leave sum_gradients() "
+                "out, and multiply the loss by the number of ranks"
+            )
         model = model or self.model
+        self.expect_same_parameters(model)
         parameters = [each for each in model.parameters() if each.requires_grad]
         given = [each.grad for each in parameters]
         _check_unshared(given, set(dist.get_process_group_ranks(self.group)))
@@ -119,10 +136,15 @@ class ContextParallel(RowSharing):
                 "these gradients have been added up already; call sum_gradients() once "
                 "a step, behind its last backward pass"
             )
-        if self.is_copied and not any(has):
+        if not any(has):
             raise ValueError(
-                f"no parameter of this {type(model).__name__} has a gradient; it was "
-                "copied: call sum_gradients(copy) for those of the copy"
+                f"no parameter of this {type(model).__name__} has a gradient; "
+                + (
+                    "it was copied: call sum_gradients(copy) for those of the copy"
+                    if self.is_copied
+                    else "call sum_gradients() behind the backward pass, before the "
+                    "optimizer's step"
+                )
             )
         by_type: dict[torch.dtype, list[Tensor]] = {}
         for parameter, is_there in zip(parameters, has, strict=True):

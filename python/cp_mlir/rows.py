@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .batch import Batch
-from .compiler import Sharding
+from .compiler import Sharding, meet
 from .world import World
 
 # What batch() knows what to do with.
@@ -39,6 +39,8 @@ class RowSharing:
         self.sharding = sharding
         self.world = world
         self._rows_seen = 0
+        self._has_noted = False
+        self._has_same_parameters = False
 
     @property
     def rank(self) -> int:
@@ -114,8 +116,48 @@ class RowSharing:
         return given
 
     def note(self, batch: Batch) -> None:
-        """That a model has been called with the batch."""
+        """That a model has been called with the batch. ValueError where that was cut
+        for other ranks, or in another order; of the first one too, on all ranks, where
+        they have other rows: a loop may never add anything up by itself."""
+        own = (self.world.size, self.sharding.rows, self.sharding.inner or 1)
+        if (batch.ranks, batch.order, batch.inner) != own:
+            raise ValueError(
+                f"the batch was cut for {batch.ranks} ranks in {batch.order} order, "
+                f"but the model is shared by {own[0]} in {own[1]} order; take batches "
+                "from what shared the model"
+            )
         self._rows_seen = zlib.crc32(str(batch.digest).encode(), self._rows_seen)
+        if not self._has_noted and self.world.size > 1:
+            self._has_noted = True
+            seen = self._rows_seen
+            meet(self.group, self.world.deadline, "compare their first rows")
+            self.agree_on_rows()
+            self._rows_seen = seen
+
+    def expect_same_parameters(self, model: torch.nn.Module) -> None:
+        """ValueError, on all ranks, where those are not alike on them, by some of their
+        numbers; once."""
+        import torch.distributed as dist
+
+        if self._has_same_parameters or self.world.size == 1:
+            return
+        self._has_same_parameters = True
+        digest = 0
+        for name, parameter in model.named_parameters():
+            # Of one that FSDP has cut ranks have parts.
+            if hasattr(parameter, "device_mesh") or parameter.is_meta:
+                continue
+            flat = parameter.detach().reshape(-1)
+            some = flat[:: max(1, flat.numel() >> 6)].double().cpu().contiguous()
+            digest = zlib.crc32(name.encode(), digest)
+            digest = zlib.crc32(some.numpy().tobytes(), digest)
+        most = torch.tensor([digest, -digest], device=self.world.device.of_torch)
+        dist.all_reduce(most, op=dist.ReduceOp.MAX, group=self.group)
+        if int(most[0]) != -int(most[1]):
+            raise ValueError(
+                "ranks began with other parameters than each other; draw them with one "
+                "seed, load them from one file, or let rank 0 broadcast its own"
+            )
 
     def agree_on_rows(self, flags: Sequence[bool] = ()) -> list[bool]:
         """ValueError, on all ranks, where batches that models have been called with had

@@ -14,6 +14,7 @@ import misuse  # noqa: F401
 import rank_agreement  # noqa: F401
 import rank_training  # noqa: F401
 import rank_worlds  # noqa: F401
+import slips  # noqa: F401
 import torch
 import torch.distributed as dist
 from cases import CASES, WIDE

@@ -304,6 +304,36 @@ def test_what_is_computed_without_gradients() -> None:
         assert models.rel_l2(ours, theirs) < 1e-5
 
 
+def smoothed(
+    logits: Tensor, labels: Any, vocab_size: int, shift_labels: Tensor, **given: Any
+) -> Tensor:
+    del labels
+    return (
+        nn.functional.cross_entropy(
+            9 * logits.view(-1, vocab_size),
+            shift_labels.flatten(),
+            label_smoothing=0.3,
+            reduction="sum",
+        )
+        / given["num_items_in_batch"]
+    )
+
+
+def test_a_loss_of_the_models_own() -> None:
+    model = models.make("bamba").eval()
+    model.loss_function = smoothed
+    layers = models.copied(model)
+    cp = cp_mlir.shard(layers)
+    whole = cp_mlir.compile_model(model)
+    ids = torch.randint(1, models.vocabulary(model), (2, 32))
+    found = float(whole(**whole.batch(ids)).loss.detach())
+    expected = float(layers(**cp.batch(ids)).loss.detach())
+    assert abs(found - expected) < 1e-5
+    other = models.make("bamba").eval()
+    plain = float(other(input_ids=ids, labels=ids, use_cache=False).loss.detach())
+    assert abs(found - plain) > 1e-1
+
+
 def test_hooks_on_a_layers_gradient() -> None:
     model = Own(torch.tanh)
     model.linear.register_full_backward_hook(lambda _, given, __: (2 * given[0],))

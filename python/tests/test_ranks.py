@@ -262,6 +262,26 @@ def test_sums(found: dict[str, Any], case: str, expected: str) -> None:
     assert found["sums"][case].startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("rows", "ValueError: ranks gave batch() other rows than each other"),
+        ("rows again", "nothing"),
+        ("order", "ValueError: the batch was cut for "),
+        ("nothing", "ValueError: no parameter of this Mamba2ForCausalLM has a grad"),
+        ("longer", "ValueError: input_ids have shape [2, 64], but this rank's part"),
+        ("norm", "ValueError: 'backbone.layers.0.mixer.norm' is a Sequential now"),
+        ("parameters, shard", "ValueError: ranks began with other parameters"),
+        ("parameters, compile_model", "ValueError: ranks began with other parameters"),
+        ("ddp", "ValueError: DDP over these ranks adds gradients up itself"),
+        ("fsdp", "TypeError: 'backbone.embeddings.weight' is a DTensor, as FSDP"),
+        ("positions", "TypeError: the programs know their tokens' positions"),
+    ],
+)
+def test_slips(found: dict[str, Any], case: str, expected: str) -> None:
+    assert found["slips"][case].startswith(expected)
+
+
 def test_gradients_of_a_copy(found: dict[str, Any]) -> None:
     assert found["sums"]["copy"] < 1e-4
 

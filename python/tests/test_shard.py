@@ -12,7 +12,7 @@ from typing import Any
 import models
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import (
     AutoModelForCausalLM,
     FalconConfig,
@@ -318,6 +318,53 @@ def test_one_rank_has_all_tokens_in_any_order(order: str, make: Any) -> None:
     called = each if make is cp_mlir.shard else cp
     found = called(**cp.batch(ids)).logits
     torch.testing.assert_close(found, model(ids, use_cache=False).logits)
+
+
+class Losing(nn.Module):
+    """A model in one of one's own, which has its loss itself, or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = models.make("mamba2").backbone
+        self.head = nn.Linear(self.inner.config.hidden_size, 40)
+
+    def forward(self, input_ids: Tensor, labels: Any = None, **rest: Any) -> Any:
+        logits = self.head(self.inner(input_ids, **rest)[0])
+        if labels is None:
+            return logits
+        return models.cross_entropy(logits[:, :-1], labels[:, 1:], labels.numel())
+
+
+def test_a_model_of_ones_own() -> None:
+    model = Losing()
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, 40, (2, 32))
+    batch = cp.batch(ids)
+    with pytest.raises(ValueError, match="computes a loss of its own of labels"):
+        model(**batch)
+    logits = model(batch["input_ids"])
+    loss = models.cross_entropy(
+        logits, batch["shift_labels"], batch["num_items_in_batch"]
+    )
+    expected = models.cross_entropy(logits[:, :-1], ids[:, 1:], 62)
+    assert abs(float(loss.detach()) - float(expected.detach())) < 1e-5
+
+
+def test_a_norm_in_a_wrapper() -> None:
+    model = models.make("mamba2")
+    mixer = model.backbone.layers[0].mixer
+    mixer.norm = nn.Sequential(mixer.norm)
+    ids = torch.ones(1, 32).long()
+    for make in (cp_mlir.shard, lambda model: cp_mlir.export(model, input_ids=ids)):
+        with pytest.raises(ValueError, match="norm' is a Sequential without a weight"):
+            make(model)
+
+
+def test_embeddings_that_count() -> None:
+    model = models.make("mamba2")
+    model.backbone.embeddings.scale_grad_by_freq = True
+    with pytest.raises(ValueError, match=r"counts its ids \(scale_grad_by"):
+        cp_mlir.shard(model)
 
 
 def test_integers_and_truths_of_a_batch() -> None:
