@@ -75,7 +75,11 @@ static Expected<std::string> ptxOf(Module &module) {
         (!function.isIntrinsic() || isLibraryFunction(function)))
       return createStringError(
           "a loop of the program takes a function that no card has: " +
-          function.getName() + "; compile in f32, or without a device");
+          function.getName() +
+          (function.getReturnType()->isDoubleTy()
+               ? "; compile in f32, or without a device"
+               : "; write it by another one, as exp2 and log10 by exp and log, "
+                 "or compile without a device"));
   optimize(module, **machine);
   SmallString<0> text;
   raw_svector_ostream stream(text);

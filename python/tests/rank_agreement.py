@@ -132,7 +132,8 @@ def devices() -> dict[str, Any]:
     count = sum(length - 1 for row in lengths for length in row)
     given = {"seq_lens": torch.tensor(lengths, dtype=torch.int32)}
     # Kernels for cards take their time in the executor.
-    names = models.NAMES if dist.get_world_size() == 2 else ["bamba"]
+    all_of_them = [*models.NAMES, "falcon_h1", "zamba2"]
+    names = all_of_them if dist.get_world_size() == 2 else ["bamba"]
     for name in names:
         reference = models.make(name)
         model = models.copied(reference)

@@ -19,9 +19,10 @@ import cp_mlir
 from cp_mlir import _native
 
 
-def test_bf16() -> None:
+@pytest.mark.parametrize("name", ["bamba", "falcon_h1", "zamba2", "gemma3", "stablelm"])
+def test_bf16(name: str) -> None:
     """A model in bf16 is as near to the one in f32 as torch's own."""
-    wide = models.make("bamba").eval()
+    wide = models.make(name).eval()
     narrow = models.copied(wide).bfloat16()
     ids = torch.randint(1, 40, (2, 64))
     whole = cp_mlir.compile_model(narrow, input_ids=ids)

@@ -56,7 +56,7 @@ def test_other_families(found: dict[str, Any], case: str, count: int) -> None:
 
 
 def test_devices(found: dict[str, Any]) -> None:
-    assert len(found["devices"]) == (8 if found["ranks"] == 2 else 2)
+    assert len(found["devices"]) == (12 if found["ranks"] == 2 else 2)
     for label, each in found["devices"].items():
         assert each["loss"] < 1e-5, label
         assert each["gradients"] < 1e-4, label
