@@ -92,7 +92,7 @@ class Views(Rules):
         size = self.shape()[dim]
         if step == 1:
             return self.slice(x, dim, start, size)
-        if size * step != x.shape[dim] or start >= step:
+        if size * step != x.shape[dim]:
             raise ExportError(
                 f"aten.slice with a step of {step} of {x.shape[dim]} from {start} has "
                 "no rule, only where the step divides them, from one below it"

@@ -72,7 +72,15 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         torch.add(x, w[0], alpha=3) - torch.sub(x, 2.0, alpha=0.5)
     ),
     "clamp": lambda x, w: x.clamp(-0.5, 0.7) + x.clamp(max=0.1) * w[0],
-    "clamp of what is at a bound": lambda x, w: x.relu().clamp(min=0.0) * w[0],
+    "clamp of what is at a bound": lambda x, w: (
+        (x - x.detach() + 0.7).clamp(max=0.7) * w[0]
+        + (x - x.detach() - 0.5).clamp(min=-0.5) * w[1]
+    ),
+    "compare places": lambda x, w: (
+        torch.where(torch.arange(8)[None, :, None] <= 3, x, w[0])
+        * torch.where(torch.arange(8)[None, :, None] == 5, x, w[1])
+        + torch.where(torch.arange(8)[None, :, None] != 2, x, w[2])
+    ),
     "compare": lambda x, w: (
         torch.where(x > w[0], x, 2.0) * torch.where(x <= 0.3, w[1], x)
     ),
