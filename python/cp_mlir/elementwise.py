@@ -203,10 +203,10 @@ class Elementwise(Rules):
         return self.op_where(mask, value, x)
 
     def op_clamp(self, x: Value, least: Any = None, most: Any = None) -> Value:
-        """What is at a bound has the derivative of x, as in torch."""
+        """What is at a bound has no derivative, as in torch."""
         if isinstance(least, Value) or isinstance(most, Value):
             raise ExportError("aten.clamp to a tensor has no rule, only to a number")
-        for kind, bound in (("olt", least), ("ogt", most)):
+        for kind, bound in (("ole", least), ("oge", most)):
             if bound is not None:
                 x = self.op_where(self._compare(kind, x, bound), bound, x)
         return x
