@@ -76,6 +76,12 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         (x - x.detach() + 0.7).clamp(max=0.7) * w[0]
         + (x - x.detach() - 0.5).clamp(min=-0.5) * w[1]
     ),
+    "abs of nothing": lambda x, w: (x - x.detach()).abs() * w[0] + x,
+    "max of two alike": lambda x, w: (
+        torch.maximum(x, 1.0 * x + 0.0 * w[0]) * w[1]
+        + torch.minimum(x * w[2], x * w[2])
+    ),
+    "relu of nothing": lambda x, w: (x - x.detach()).relu() * w[0] + x,
     "compare places": lambda x, w: (
         torch.where(torch.arange(8)[None, :, None] <= 3, x, w[0])
         * torch.where(torch.arange(8)[None, :, None] == 5, x, w[1])
