@@ -42,7 +42,7 @@ TEST_F(NcclTest, ARankHearsOfWhatItsDeviceWaitsForInVain) {
   EXPECT_EQ(awaitFailure(context(0)), CPRT_TIMEOUT);
   EXPECT_STREQ(cprt_context_message(context(0)),
                "all_gather (call 3): waited 200 ms for ranks [1]; look at what "
-               "they do, or raise deadline_ms");
+               "they do, or raise the deadline");
 }
 
 TEST_F(NcclTest, ARankThatFailsLetsTheDevicesOfOthersGo) {

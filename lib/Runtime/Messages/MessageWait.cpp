@@ -46,7 +46,7 @@ Failure MessageWait::lateFailure(int64_t peer) {
       {CPRT_TIMEOUT, call.title() + ": waited " +
                          std::to_string(world.deadline.count()) +
                          " ms for ranks " + listText(&rank, 1) +
-                         "; look at what they do, or raise deadline_ms"});
+                         "; look at what they do, or raise the deadline"});
 }
 
 Failure MessageWait::departedFailure(int64_t peer) {

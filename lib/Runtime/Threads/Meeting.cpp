@@ -184,7 +184,7 @@ Error Meeting::awaitProgress(size_t slot, uint64_t least,
       {CPRT_TIMEOUT, call.title() + ": rank " + std::to_string(ranks[slot]) +
                          " handed nothing on within " +
                          std::to_string(world.deadline.count()) +
-                         " ms; look at what it does, or raise deadline_ms"});
+                         " ms; look at what it does, or raise the deadline"});
 }
 
 Error Meeting::findMismatch(const Participant &mine, int64_t rank) const {
@@ -259,5 +259,5 @@ Failure Meeting::lateFailure(const Descriptor &call, int64_t rank) const {
     if (world.waiting[size_t(late)].in)
       text += "; rank " + std::to_string(late) + " itself waits at " +
               world.waiting[size_t(late)].call->title();
-  return {CPRT_TIMEOUT, text + "; look at what they do, or raise deadline_ms"};
+  return {CPRT_TIMEOUT, text + "; look at what they do, or raise the deadline"};
 }

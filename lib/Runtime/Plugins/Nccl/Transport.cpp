@@ -104,7 +104,7 @@ cprt_status Transport::awaitLanes(size_t count, Clock::time_point last) {
         return faults.say(CPRT_TIMEOUT,
                           "the ranks did not make a communicator until the "
                           "deadline; look at NCCL_DEBUG=INFO and at "
-                          "NCCL_SOCKET_IFNAME, or raise deadline_ms");
+                          "NCCL_SOCKET_IFNAME, or raise the deadline");
       if (!ready)
         std::this_thread::sleep_for(nap);
     }
