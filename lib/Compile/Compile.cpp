@@ -119,7 +119,7 @@ void keepOnly(ModuleOp module, StringRef entry) {
 }
 
 /// What the entry calls becomes part of it, and nothing else is left: passes
-/// look at one function. What cannot, as calls that come back, says so later.
+/// look at one function.
 LogicalResult inlineCalls(ModuleOp module, StringRef entry) {
   for (auto function : module.getOps<func::FuncOp>())
     if (function.getName() != entry)
@@ -128,7 +128,14 @@ LogicalResult inlineCalls(ModuleOp module, StringRef entry) {
   // And is otherwise as it was.
   manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   manager.addPass(createSymbolDCEPass());
-  return manager.run(module);
+  if (failed(manager.run(module)))
+    return failure();
+  WalkResult left = module.walk([](func::CallOp call) {
+    call.emitOpError("cannot be inlined: what it calls calls itself, is "
+                     "no_inline or not here; write out what it computes");
+    return WalkResult::interrupt();
+  });
+  return failure(left.wasInterrupted());
 }
 
 /// What no pass would say of options that go together in no program.

@@ -157,6 +157,7 @@ llvm::Expected<std::vector<int64_t>> RankWorld::peakBytes() const {
 
 llvm::Expected<std::vector<double>>
 RankWorld::ofSlowest(std::vector<double> seconds) const {
+  // All have as many: a job's repeats are compared before it begins.
   if (hasAll() || seconds.empty())
     return seconds;
   llvm::Expected<std::vector<Bytes>> all =

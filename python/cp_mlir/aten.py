@@ -45,7 +45,7 @@ class AtenImporter(Structured, Views, LayerRules):
         named = {key: self.of(each) for key, each in node.kwargs.items()}
         try:
             self.values[node] = rule(*arguments, **named)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
             # It is called in a way that the rule does not know.
             raise ExportError(
                 f"{target} has no rule for how it is called{place_of(node)} "

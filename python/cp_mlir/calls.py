@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,22 @@ def refuse(name: str, others: Sequence[Any], named: dict[str, Any]) -> None:
         raise ValueError(
             f"'{name}' got a mask, which shard() does not take; give documents and "
             "padding by seq_lens of batch()"
+        )
+
+
+def check_loss_function(model: Any) -> None:
+    """ValueError for a loss of the model's own that shifts labels by itself, which are
+    shifted already, or does not divide by the tokens of all ranks."""
+    own = getattr(model, "loss_function", None)
+    if own is None:
+        return
+    parameters = inspect.signature(own).parameters
+    missing = {"shift_labels", "num_items_in_batch"} - set(parameters)
+    if missing:
+        raise ValueError(
+            f"the model's loss_function takes no {' and no '.join(sorted(missing))}, "
+            "by which ranks share a loss as transformers' own do; take the loss of "
+            "logits and shift_labels, or let it take them"
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .calls import check_loss_function
 from .compiler import Sharding, compile_ir, compile_on_first
 from .exporter import export
 from .fingerprint import fingerprint
@@ -163,6 +164,7 @@ class CompiledModel(nn.Module, RowSharing):
                 "a share; call with what batch() gives"
             )
         logits = result[0] if isinstance(result, tuple) else result
+        check_loss_function(self.model)
         own = getattr(self.model, "loss_function", None)
         if own is None or getattr(own, "__name__", "") == "ForCausalLMLoss":
             return ModelOutput(_loss(logits, shift_labels) / num_items_in_batch, logits)
@@ -289,15 +291,7 @@ class CompiledModel(nn.Module, RowSharing):
         }
         wrt = [name for name, each in given.items() if each.is_floating_point()]
         documents = entries - 1 if entries else 0
-        for name, parameter in self.model.named_parameters():
-            if hasattr(parameter, "device_mesh"):
-                raise TypeError(
-                    f"'{name}' is a DTensor, as FSDP and tensor parallelism make them, "
-                    "and a program takes whole parameters; use shard() with these"
-                )
-        # What a checkpoint around the call counts is of the program, and not of this.
-        with torch.autograd.graph.saved_tensors_hooks(_same, _same):
-            text = export(self.model, documents=documents, **given)
+        text = _exported(self.model, documents, given)
         digest = (*inputs, hashlib.sha256(text.encode()).hexdigest())
         found = self._operators.get(digest)
         if found is not None:
@@ -326,6 +320,18 @@ class CompiledModel(nn.Module, RowSharing):
         found = load(path, self.group, world=self.world)
         self._operators[digest] = found
         return found
+
+
+def _exported(model: nn.Module, documents: int, given: Mapping[str, Tensor]) -> str:
+    for name, parameter in model.named_parameters():
+        if hasattr(parameter, "device_mesh"):
+            raise TypeError(
+                f"'{name}' is a DTensor, as FSDP and tensor parallelism make them, and "
+                "a program takes whole parameters; use shard() with these"
+            )
+    # What a checkpoint around the call counts is of the program, and not of this.
+    with torch.autograd.graph.saved_tensors_hooks(_same, _same):
+        return export(model, documents=documents, **given)
 
 
 def _same(tensor: Tensor) -> Tensor:

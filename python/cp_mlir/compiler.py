@@ -233,6 +233,13 @@ def meet(group: Any, deadline: float, to: str) -> None:
             "all of them with inputs of the same shapes, in the same mode (train(), "
             f"eval()), and with the same adapters ({error})"
         ) from None
+    others: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(others, to, group=group)
+    if unlike := sorted({each for each in others if each != to}):
+        raise CompileError(
+            f"this rank came to {to}, and others to {', '.join(unlike)}; call the "
+            "model on all of them with all of what batch() gave, or on none"
+        )
 
 
 def compile_on_first(group: Any, make: Any, deadline: float = 60.0) -> Path:

@@ -135,26 +135,13 @@ class Elementwise(Rules):
         return self.wide_map(x, body=_softplus)
 
     def op_sigmoid(self, x: Value) -> Value:
-        return self.map(x, 0.5, body=self._sigmoid)
+        return self.wide_map(x, body=_sigmoid)
 
     def op_silu(self, x: Value) -> Value:
-        def body(names: list[str], element: str) -> tuple[list[str], str]:
-            lines, gate = self._sigmoid(names, element)
-            made = self.writer.fresh()
-            return [*lines, f"{made} = arith.mulf {names[0]}, {gate} : {element}"], made
+        return self.wide_map(x, body=_silu)
 
-        return self.map(x, 0.5, body=body)
-
-    def _sigmoid(self, names: list[str], element: str) -> tuple[list[str], str]:
-        """By the hyperbolic tangent, whose derivative overflows nowhere."""
-        x, half = names
-        a, t, b, s = (self.writer.fresh() for _ in range(4))
-        return [
-            f"{a} = arith.mulf {x}, {half} : {element}",
-            f"{t} = math.tanh {a} : {element}",
-            f"{b} = arith.mulf {t}, {half} : {element}",
-            f"{s} = arith.addf {b}, {half} : {element}",
-        ], s
+    def op_log_sigmoid(self, x: Value) -> Value:
+        return self.wide_map(x, body=_log_sigmoid)
 
     def op_to(self, x: Value, *_: Any, **__: Any) -> Value:
         if x.element == self.element():
@@ -225,6 +212,11 @@ class Elementwise(Rules):
         if len(elements) != 1:
             raise ExportError(f"{self.node.target} of two types has no rule")
         (element,) = elements
+        numbers = [each for each in (a, b) if not isinstance(each, Value)]
+        if element == "i1":
+            element = "i32"
+        if element[0] == "i" and any(each != int(each) for each in numbers):
+            element = "f64"
         signed = {"oeq": "eq", "une": "ne"}.get(kind, f"s{kind[1:]}")
         op = f"arith.cmpi {signed}" if element[0] == "i" else f"arith.cmpf {kind}"
 
@@ -294,6 +286,37 @@ def _half_of(rules: Rules, lines: list[str], x: str, share: str, element: str) -
     share = rules.line(lines, "arith.addf", share, one, element=element)
     x = rules.line(lines, "arith.mulf", x, half, element=element)
     return rules.line(lines, "arith.mulf", x, share, element=element)
+
+
+def _sigmoid(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:
+    lines: list[str] = []
+    one = rules.number(lines, 1.0, element)
+    return lines, _shared(rules, lines, names[0], one, element)
+
+
+def _silu(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:
+    lines: list[str] = []
+    return lines, _shared(rules, lines, names[0], names[0], element)
+
+
+def _shared(rules: Rules, lines: list[str], x: str, what: str, element: str) -> str:
+    """what / (1 + exp(-x)), with an exponential whose derivative is finite too."""
+    most = rules.number(lines, 700.0 if element == "f64" else 80.0, element)
+    one = rules.number(lines, 1.0, element)
+    minus = rules.line(lines, "arith.negf", x, element=element)
+    least = rules.line(lines, "arith.minimumf", minus, most, element=element)
+    power = rules.line(lines, "math.exp", least, element=element)
+    total = rules.line(lines, "arith.addf", power, one, element=element)
+    return rules.line(lines, "arith.divf", what, total, element=element)
+
+
+def _log_sigmoid(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:
+    """-softplus(-x)."""
+    lines: list[str] = []
+    minus = rules.line(lines, "arith.negf", names[0], element=element)
+    more, made = _softplus(rules, [minus], element)
+    lines += more
+    return lines, rules.line(lines, "arith.negf", made, element=element)
 
 
 def _softplus(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import NAME
+from .calls import check_loss_function
 
 if TYPE_CHECKING:
     from .parallel import ContextParallel
@@ -21,23 +22,20 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
     """Checks each call of the model, and hands it places in the whole row where it
     has got none: its own would begin at 0 on every rank."""
     base = getattr(model, "base_model", model)
-    guarded = _Guard(parallel, base, _shifts_by_itself(model))
-    _enclose(base, guarded.check_inputs, guarded.forget)
-    _enclose(model, guarded.check_labels, lambda: None)
+    guarded = _Guard(parallel, base)
+    _enclose(base, guarded, guarded.check_inputs)
+    _enclose(model, guarded, guarded.check_labels)
 
 
 class _Guard:
     """What is done around a call."""
 
-    def __init__(
-        self, parallel: ContextParallel, base: nn.Module, shifts_by_itself: bool
-    ) -> None:
+    def __init__(self, parallel: ContextParallel, base: nn.Module) -> None:
         self.parallel = parallel
         self.takes_positions = "position_ids" in _names_of(base)
         self.takes_cache = _takes_cache(base)
-        self.shifts_by_itself = shifts_by_itself
 
-    def check_labels(self, _: nn.Module, named: dict[str, Any]) -> None:
+    def check_labels(self, model: nn.Module, named: dict[str, Any]) -> None:
         """Of the model with its loss."""
         parallel = self.parallel
         batch = named.pop("cp_batch", None)
@@ -61,7 +59,9 @@ class _Guard:
                 "labels alone are shifted within a rank's part, so that the last token "
                 "of each part has none; take them, and shift_labels, from batch()"
             )
-        if named.get("labels") is not None and self.shifts_by_itself:
+        if named.get("labels") is not None:
+            check_loss_function(model)
+        if named.get("labels") is not None and _shifts_by_itself(model):
             raise ValueError(
                 "the model computes a loss of its own of labels, which are shifted "
                 "already; call it without labels, and take the loss of logits and "
@@ -79,7 +79,8 @@ class _Guard:
         parallel.handed = None
         parallel.has_had_documents |= parallel.documents is not None
         parallel.is_under_way = True
-        parallel.is_under_ddp |= _is_under_ddp(parallel)
+        if torch.is_grad_enabled():
+            parallel.is_under_ddp = _is_under_ddp(parallel, module)
         _check_mask(named)
         if named.get("token_type_ids") is not None:
             raise ValueError(
@@ -97,15 +98,20 @@ class _Guard:
         if self.takes_positions:
             _check_positions(parallel, named)
 
-    def forget(self) -> None:
-        self.parallel.documents = self.parallel.handed = None
-        self.parallel.is_under_way = False
+    def state(self) -> tuple[Any, Any, bool]:
+        parallel = self.parallel
+        return parallel.documents, parallel.handed, parallel.is_under_way
+
+    def restore(self, state: tuple[Any, Any, bool]) -> None:
+        """That of whoever called: a copy may be called within a call of the model."""
+        parallel = self.parallel
+        parallel.documents, parallel.handed, parallel.is_under_way = state
 
 
 def _enclose(
     module: nn.Module,
+    guarded: _Guard,
     check: Callable[[nn.Module, dict[str, Any]], None],
-    after: Callable[[], None],
 ) -> None:
     """Checks the arguments of each call of `forward`, by their names. It is a method of
     the module's own, which a copy of it has for itself: hooks are passed over where a
@@ -117,18 +123,20 @@ def _enclose(
     names = _names_of(module)
     # What torch.compile traces begins behind them: what is checked, and noted for the
     # layers, is this batch and not the one that was traced.
+    begin: Any = torch.compiler.disable(guarded.state)
     before: Any = torch.compiler.disable(check)
-    behind: Any = torch.compiler.disable(after)
+    behind: Any = torch.compiler.disable(guarded.restore)
 
     @torch.compiler.disable(recursive=False)
     @functools.wraps(type(module).forward)
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
         named = dict(zip(names, args, strict=False)) | named
-        before(self, named)
+        state = begin()
         try:
+            before(self, named)
             return function(self, **named)
         finally:
-            behind()
+            behind(state)
 
     module.forward = types.MethodType(forward, module)  # type: ignore[method-assign]
 
@@ -171,20 +179,20 @@ def _takes_cache(base: nn.Module) -> bool:
 
 
 def _shifts_by_itself(model: nn.Module) -> bool:
-    """Whether it takes labels, and has its loss neither of transformers, which takes
-    shift_labels, nor of these."""
+    """Whether it takes labels, and hands them neither to a loss_function nor takes
+    shift_labels: what a class that it is made of does may never be called."""
     if "labels" not in _names_of(model):
         return False
-    words: set[str] = set()
-    for each in type(model).__mro__:
-        if issubclass(each, nn.Module) and "forward" in vars(each):
-            code = getattr(inspect.unwrap(each.forward), "__code__", None)
-            words |= {*code.co_names, *code.co_varnames} if code else set()
+    code = getattr(inspect.unwrap(type(model).forward), "__code__", None)
+    if code is None:
+        return False
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    words = {*code.co_names, *code.co_consts, *arguments}
     return not words & {"loss_function", "shift_labels"}
 
 
-def _is_under_ddp(parallel: ContextParallel) -> bool:
-    """Whether the call is one of DDP's, over these ranks."""
+def _is_under_ddp(parallel: ContextParallel, module: nn.Module) -> bool:
+    """Whether the call is one of DDP's, over these ranks, which has its parameters."""
     if parallel.world.size == 1:
         return False
     import torch.distributed as dist
@@ -192,6 +200,9 @@ def _is_under_ddp(parallel: ContextParallel) -> bool:
 
     wrapper = DistributedDataParallel._get_active_ddp_module()
     if wrapper is None:
+        return False
+    mine = {id(each) for each in module.parameters()}
+    if not any(id(each) in mine for each in wrapper.parameters()):
         return False
     ranks = dist.get_process_group_ranks(parallel.group)
     return len({*ranks} & {*dist.get_process_group_ranks(wrapper.process_group)}) > 1

@@ -117,6 +117,7 @@ class ContextParallel(RowSharing):
         if self.world.size == 1:
             return
         if self.is_under_ddp:
+            self.is_under_ddp = False
             raise ValueError(
                 "DDP over these ranks adds gradients up itself; leave sum_gradients() "
                 "out, and multiply the loss by the number of ranks"

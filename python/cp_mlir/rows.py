@@ -128,36 +128,40 @@ class RowSharing:
             )
         self._rows_seen = zlib.crc32(str(batch.digest).encode(), self._rows_seen)
         if not self._has_noted and self.world.size > 1:
-            self._has_noted = True
             seen = self._rows_seen
             meet(self.group, self.world.deadline, "compare their first rows")
             self.agree_on_rows()
-            self._rows_seen = seen
+            self._rows_seen, self._has_noted = seen, True
 
     def expect_same_parameters(self, model: torch.nn.Module) -> None:
-        """ValueError, on all ranks, where those are not alike on them, by some of their
-        numbers; once."""
+        """ValueError, on all ranks, where those are not alike on them, by sums of their
+        bits; once they were, they are not looked at again."""
         import torch.distributed as dist
 
         if self._has_same_parameters or self.world.size == 1:
             return
+        meet(self.group, self.world.deadline, "compare their parameters")
+        # Of one that FSDP has cut ranks have parts.
+        whole = {
+            name: parameter
+            for name, parameter in model.named_parameters()
+            if not hasattr(parameter, "device_mesh") and not parameter.is_meta
+        }
+        there = self.world.device.of_torch
+        sums = [each.to(there) for each in map(_sum_of_bits, whole.values())]
+        if sums:
+            mine = torch.stack(sums)
+            most = torch.cat([mine, -mine])
+            dist.all_reduce(most, op=dist.ReduceOp.MAX, group=self.group)
+            greatest, least = most.chunk(2)
+            unlike = (greatest != -least).nonzero().flatten().tolist()
+            if unlike:
+                raise ValueError(
+                    f"ranks have other parameters than each other, as "
+                    f"'{[*whole][unlike[0]]}'; draw them with one seed, load them from "
+                    "one file, or let rank 0 broadcast its own"
+                )
         self._has_same_parameters = True
-        digest = 0
-        for name, parameter in model.named_parameters():
-            # Of one that FSDP has cut ranks have parts.
-            if hasattr(parameter, "device_mesh") or parameter.is_meta:
-                continue
-            flat = parameter.detach().reshape(-1)
-            some = flat[:: max(1, flat.numel() >> 6)].double().cpu().contiguous()
-            digest = zlib.crc32(name.encode(), digest)
-            digest = zlib.crc32(some.numpy().tobytes(), digest)
-        most = torch.tensor([digest, -digest], device=self.world.device.of_torch)
-        dist.all_reduce(most, op=dist.ReduceOp.MAX, group=self.group)
-        if int(most[0]) != -int(most[1]):
-            raise ValueError(
-                "ranks began with other parameters than each other; draw them with one "
-                "seed, load them from one file, or let rank 0 broadcast its own"
-            )
 
     def agree_on_rows(self, flags: Sequence[bool] = ()) -> list[bool]:
         """ValueError, on all ranks, where batches that models have been called with had
@@ -216,3 +220,14 @@ class RowSharing:
         )
         places = rows.part("position_ids", self.rank).to(tokens.device)
         return places.expand(tokens.shape[0], -1)
+
+
+def _sum_of_bits(parameter: Tensor) -> Tensor:
+    """A number, i64, which moves with what stands where."""
+    integers = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    flat = parameter.detach().reshape(-1)
+    if flat.is_complex():
+        flat = torch.view_as_real(flat).reshape(-1)
+    bits = flat.view(integers[flat.element_size()])
+    # Overflows wrap.
+    return bits.sum(dtype=torch.int64) + 3 * bits[::3].sum(dtype=torch.int64)

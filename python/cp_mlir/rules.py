@@ -92,6 +92,11 @@ class Rules:
         """A constant within a loop."""
         name = self.writer.fresh()
         is_integer = element.startswith("i")
+        if is_integer and number != int(number):
+            raise ExportError(
+                f"{self.node.target} of integers and {number} has no rule"
+                f"{place_of(self.node)}; let the tensor be of fractions too"
+            )
         text = str(int(number)) if is_integer else real(float(number), element)
         lines.append(f"{name} = arith.constant {text} : {element}")
         return name
@@ -121,6 +126,14 @@ class Rules:
         dims = range(len(shape))
         return self.writer.generic(
             [(each, dims) for each in tensors], shape, element, write
+        )
+
+    def widened(self, x: Value, element: str) -> Value:
+        """In another type, where it is another."""
+        if x.element == element:
+            return x
+        return self.map(
+            x, body=lambda names, _: ([], names[0]), shape=x.shape, element=element
         )
 
     def cast(self, lines: list[str], name: str, source: str, target: str) -> str:

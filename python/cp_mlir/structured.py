@@ -40,7 +40,11 @@ class Structured(Elementwise):
         attributes = f" {{padding_idx = {padding} : i64}}" if padding >= 0 else ""
         self.below.setdefault(ids.name, table.shape[0])
         # The op has rows of ids; places of a row are one.
-        rows = ids if len(ids.shape) > 1 else self.writer.reshape(ids, (1, *ids.shape))
+        rows = ids
+        if len(ids.shape) < 2:
+            rows = self.writer.reshape(ids, (1, math.prod(ids.shape)))
+        elif len(ids.shape) > 2:
+            rows = self.writer.reshape(ids, (ids.shape[0], math.prod(ids.shape[1:])))
         shape = (*rows.shape, table.shape[1])
         result = tensor_type(shape, table.element)
         text = f"cp.embedding {rows.name} in {table.name}{attributes}"
@@ -88,8 +92,13 @@ class Structured(Elementwise):
 
     def op_index(self, table: Value, indices: list[Value | None]) -> Value:
         """Rows of a table."""
-        (ids,) = indices
-        if ids is None or ids.element[1:] == "1" or len(table.shape) != 2:
+        ids = indices[0]
+        if (
+            len(indices) != 1
+            or ids is None
+            or ids.element not in ("i32", "i64")
+            or len(table.shape) != 2
+        ):
             raise ExportError(
                 f"aten.index has no rule{place_of(self.node)} but of rows of a table"
             )
@@ -116,7 +125,8 @@ class Structured(Elementwise):
     ) -> Value:
         if x.element != self.element():
             raise ExportError("aten.sum of another type has no rule")
-        made = self.reduce(x, _dims_of(x, dim), "arith.addf", 0)
+        op = "arith.addi" if x.element.startswith("i") else "arith.addf"
+        made = self.reduce(x, _dims_of(x, dim), op, 0)
         return self.writer.reshape(made, self.shape())
 
     def op_mean(
@@ -152,14 +162,6 @@ class Structured(Elementwise):
 
     def _divided(self, x: Value, by: Value) -> Value:
         return self.simple("arith.divf", x, by, shape=x.shape, element=x.element)
-
-    def widened(self, x: Value, element: str) -> Value:
-        """In another type, where it is another."""
-        if x.element == element:
-            return x
-        return self.map(
-            x, body=lambda names, _: ([], names[0]), shape=x.shape, element=element
-        )
 
     def op_layer_norm(
         self,
@@ -218,6 +220,7 @@ class Structured(Elementwise):
         return self.layer_rms_norm(x, weight, eps)
 
     def layer_rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
+        weight = self.widened(weight, x.element)
         return self.writer.op(
             x.shape,
             x.element,

@@ -59,7 +59,7 @@ class Views(Rules):
         return self.op_permute(x, dims)
 
     def op_t(self, x: Value) -> Value:
-        return self.op_permute(x, [1, 0])
+        return self.op_permute(x, [1, 0]) if len(x.shape) > 1 else x
 
     def slice(self, x: Value, dim: int, start: int, size: int) -> Value:
         offsets = [0] * len(x.shape)
@@ -139,6 +139,7 @@ class Views(Rules):
             offsets = [0] * len(shape)
             offsets[dim] = at
             at += part.shape[dim]
+            part = self.widened(part, element)
             text = (
                 f"tensor.insert_slice {part.name} into {whole.name}{offsets} "
                 f"{list(part.shape)} {[1] * len(shape)}"
@@ -213,7 +214,9 @@ class Views(Rules):
         return self.writer.splat(self.shape(), self.element(), number)
 
     op_full_like = op_full
-    op_new_full = op_full
+
+    def op_new_full(self, _: Value, __: Any, number: Any, **___: Any) -> Value:
+        return self.op_full(None, number)
 
     def op_scalar_tensor(self, number: Any, **_: Any) -> Value:
         return self.writer.splat((), self.element(), number)

@@ -82,6 +82,28 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         + torch.minimum(x * w[2], x * w[2])
     ),
     "relu of nothing": lambda x, w: (x - x.detach()).relu() * w[0] + x,
+    "compare integers": lambda x, w: (
+        torch.where(torch.arange(8)[None, :, None] >= 2.5, x, w[0])
+        + torch.where((x > 0) > (x > w[1]), x, w[2])
+        + torch.where((x > 0) == (x > w[1]), w[3], x)
+    ),
+    "constants": lambda x, w: x + x.new_full((6,), 1.5) + x.new_zeros(6) + w[0].t(),
+    "log sigmoid": lambda x, w: (
+        functional.logsigmoid(x * 30) * w[0] + torch.log(torch.sigmoid(x * 9))
+    ),
+    "rows of a table": lambda x, w: (
+        w[torch.arange(8)[None, :, None].clamp(max=5)].squeeze(2) + x
+    ),
+    "sum of integers": lambda x, w: (
+        x
+        * (torch.arange(8)[None, :, None] * torch.ones(2, 8, 6).long()).sum(-1)[
+            ..., None
+        ]
+        + w[0]
+    ),
+    "types together": lambda x, w: torch.cat(
+        [x[..., :3].float(), w[:, 3:].mean(0) + x[..., 3:]], -1
+    ),
     "compare places": lambda x, w: (
         torch.where(torch.arange(8)[None, :, None] <= 3, x, w[0])
         * torch.where(torch.arange(8)[None, :, None] == 5, x, w[1])

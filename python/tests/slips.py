@@ -27,6 +27,7 @@ def slips() -> dict[str, Any]:
     other = torch.roll(ids, dist.get_rank(), 1)
     # Of a loop that adds nothing up by itself.
     found["rows"] = said(lambda: model(**cp.batch(other)))
+    found["rows anew"] = said(lambda: model(**cp.batch(other)))
     found["rows again"] = said(lambda: model(**cp.batch(ids)))
     straight = cp_mlir.shard(models.make("mamba2"))
     found["order"] = said(lambda: model(**straight.batch(ids)))
@@ -46,15 +47,19 @@ def _parameters(ids: Tensor) -> dict[str, Any]:
     found = {}
     for way in ("shard", "compile_model"):
         model = models.make("mamba2")
+        # But for what a look at some of it would see.
         with torch.no_grad():
-            next(model.parameters()).add_(dist.get_rank())
+            next(model.parameters())[1:, 1:] += dist.get_rank() / 2
         cp = getattr(cp_mlir, way)(model)
         batch = cp.batch(ids)
         if way == "shard":
             model(**batch).loss.backward()
-            found[f"parameters, {way}"] = said(cp.sum_gradients)
+            again = [said(cp.sum_gradients) for _ in range(2)]
         else:
-            found[f"parameters, {way}"] = said(lambda cp=cp, batch=batch: cp(**batch))
+            again = [said(lambda cp=cp, batch=batch: cp(**batch)) for _ in range(2)]
+        # And not once only.
+        assert again[0] == again[1], again
+        found[f"parameters, {way}"] = again[0]
     return found
 
 
@@ -67,10 +72,19 @@ def _beside_torch(ids: Tensor) -> dict[str, Any]:
     wrapped = DistributedDataParallel(model)
     wrapped(**cp.batch(ids)).loss.backward()
     found = {"ddp": said(cp.sum_gradients)}
+    del wrapped
+    model.zero_grad()
+    model(**cp.batch(ids)).loss.backward()
+    found["ddp no more"] = said(cp.sum_gradients)
     model = models.make("mamba2")
     fully_shard(model)
     whole = cp_mlir.compile_model(model)
     found["fsdp"] = said(lambda: whole(**whole.batch(ids)))
     given = torch.arange(64).expand(2, -1)
+    late = cp_mlir.compile_model(models.make("mamba2"), deadline=20.0)
+    batch = late.batch(ids)
+    if dist.get_rank():
+        del batch["cp_batch"]
+    found["without its batch"] = said(lambda: late(**batch))
     found["positions"] = said(lambda: whole.batch(ids, position_ids=3 * given))
     return found

@@ -45,6 +45,8 @@ NARROW: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "gelu by tanh": lambda x, w: functional.gelu(x, approximate="tanh"),
     "layer norm": lambda x, w: functional.layer_norm(x + 2, (6,), w[0], w[1]),
     "softmax": lambda x, w: x.softmax(-1),
+    "sigmoid": lambda x, w: torch.sigmoid(4 * x),
+    "silu": lambda x, w: functional.silu(3 * x),
     "softplus": lambda x, w: functional.softplus(x),
 }
 
@@ -64,6 +66,18 @@ def test_bf16(name: str) -> None:
     assert mine.dtype is torch.bfloat16
     distance = models.rel_l2(mine.double(), expected)
     assert 0 < distance <= 1.02 * models.rel_l2(theirs.double(), expected)
+
+
+def test_small_values() -> None:
+    """Are as exact as others."""
+    x = torch.linspace(-40.0, -5.0, 48).view(1, 8, 6)
+    for function in (torch.sigmoid, functional.silu, functional.logsigmoid):
+        model = Function(lambda x, w, function=function: function(x))
+        model.scale = torch.ones(6)
+        whole = cp_mlir.compile_model(model, x=x)
+        torch.testing.assert_close(
+            whole(x), function(x.double()).float(), rtol=1e-6, atol=0.0
+        )
 
 
 class Convolved(nn.Module):
@@ -105,6 +119,8 @@ REFUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], str]] = {
         lambda x, w: functional.layer_norm(x, (8, 6)),
         "over 2 dimensions has no rule",
     ),
+    "fractions": (lambda x, w: x * (torch.arange(8) * 1 + 0.5 > 2).sum(), "no rule"),
+    "several indices": (lambda x, w: x[:, torch.arange(3)], "but of rows of a table"),
     "largest": (lambda x, w: x / x.max(), "of one tensor has no rule"),
     "matmul": (lambda x, w: x @ x.transpose(1, 2) @ x, "but of a matrix on the right"),
     "mask": (lambda x, w: x * (x[0] > 0)[None][(x > 0).any(0)[None]], "no rule"),

@@ -305,7 +305,11 @@ def test_what_is_computed_without_gradients() -> None:
 
 
 def smoothed(
-    logits: Tensor, labels: Any, vocab_size: int, shift_labels: Tensor, **given: Any
+    logits: Tensor,
+    labels: Any,
+    vocab_size: int,
+    shift_labels: Tensor,
+    num_items_in_batch: Any = None,
 ) -> Tensor:
     del labels
     return (
@@ -315,7 +319,7 @@ def smoothed(
             label_smoothing=0.3,
             reduction="sum",
         )
-        / given["num_items_in_batch"]
+        / num_items_in_batch
     )
 
 
@@ -329,6 +333,11 @@ def test_a_loss_of_the_models_own() -> None:
     found = float(whole(**whole.batch(ids)).loss.detach())
     expected = float(layers(**cp.batch(ids)).loss.detach())
     assert abs(found - expected) < 1e-5
+    logits = models.copied(model)(input_ids=ids, use_cache=False).logits[:, :-1]
+    alone = smoothed(
+        logits.flatten(0, 1), None, logits.shape[-1], ids[:, 1:], num_items_in_batch=62
+    )
+    assert abs(found - float(alone.detach())) < 1e-5
     other = models.make("bamba").eval()
     plain = float(other(input_ids=ids, labels=ids, use_cache=False).loss.detach())
     assert abs(found - plain) > 1e-1

@@ -20,6 +20,7 @@ from transformers import (
     Lfm2Config,
     LlamaConfig,
     LlamaForSequenceClassification,
+    Mamba2ForCausalLM,
     MistralConfig,
     MixtralConfig,
     PhimoeConfig,
@@ -348,6 +349,81 @@ def test_a_model_of_ones_own() -> None:
     )
     expected = models.cross_entropy(logits[:, :-1], ids[:, 1:], 62)
     assert abs(float(loss.detach()) - float(expected.detach())) < 1e-5
+
+
+class LocalLosing(Losing):
+    """With a local of that name."""
+
+    def forward(self, input_ids: Tensor, labels: Any = None, **rest: Any) -> Any:
+        logits = self.head(self.inner(input_ids, **rest)[0])
+        if labels is None:
+            return logits
+        shift_labels = labels[:, 1:]
+        return models.cross_entropy(logits[:, :-1], shift_labels, labels.numel())
+
+
+class SubclassLosing(Mamba2ForCausalLM):
+    """Whose parent has a loss that it does not call."""
+
+    def forward(self, input_ids: Tensor, labels: Any = None, **rest: Any) -> Any:
+        logits = super().forward(input_ids, **rest).logits
+        return models.cross_entropy(logits[:, :-1], labels[:, 1:], labels.numel())
+
+
+def test_losses_of_ones_own() -> None:
+    ids = torch.randint(1, 40, (2, 32))
+    for model in (LocalLosing(), SubclassLosing(models.config_of("mamba2"))):
+        cp = cp_mlir.shard(model)
+        with pytest.raises(ValueError, match="computes a loss of its own of labels"):
+            model(**cp.batch(ids))
+
+    def shifting(logits: Tensor, labels: Tensor, vocab_size: int, **_: Any) -> Tensor:
+        return models.cross_entropy(logits[:, :-1], labels[:, 1:], vocab_size)
+
+    for make in (cp_mlir.shard, cp_mlir.compile_model):
+        model = models.make("mamba2").eval()
+        model.loss_function = shifting
+        cp = make(model)
+        run: Any = model if make is cp_mlir.shard else cp
+        with pytest.raises(
+            ValueError, match="takes no num_items_in_batch and no shift"
+        ):
+            run(**cp.batch(ids))
+
+
+def test_what_a_refused_call_leaves() -> None:
+    """Nothing: neither its documents, nor that it is under way."""
+    model = models.make("mamba2")
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, models.vocabulary(model), (1, 64))
+    expected = model.backbone(ids)[0]
+    given = cp.batch(ids, seq_lens=torch.tensor([[20, 44]]).int())
+    holes = torch.ones_like(ids)
+    holes[0, 3] = 0
+    with pytest.raises(ValueError, match="that is not all ones"):
+        model(**given, attention_mask=holes)
+
+    def fail(*_: Any) -> None:
+        raise LookupError("before the layers are reached")
+
+    hook = model.backbone.register_forward_pre_hook(fail)
+    with pytest.raises(LookupError):
+        model(**given)
+    hook.remove()
+    assert not cp.is_under_way
+    assert torch.equal(model.backbone(ids)[0], expected)
+
+
+def test_a_copy_within_a_call() -> None:
+    model = models.make("mamba2")
+    cp = cp_mlir.shard(model)
+    other = models.copied(model)
+    ids = torch.randint(1, models.vocabulary(model), (1, 64))
+    given = cp.batch(ids, seq_lens=torch.tensor([[20, 44]]).int())
+    expected = model(**given).logits
+    layers: Any = model.backbone
+    layers.layers[0].register_forward_hook(lambda *_: other(ids) and None)
+    assert torch.equal(model(**given).logits, expected)
 
 
 def test_a_norm_in_a_wrapper() -> None:
