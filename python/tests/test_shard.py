@@ -402,6 +402,9 @@ def test_what_a_refused_call_leaves() -> None:
     holes[0, 3] = 0
     with pytest.raises(ValueError, match="that is not all ones"):
         model(**given, attention_mask=holes)
+    with pytest.raises(ValueError, match="that is not all ones"):
+        model.backbone(ids, attention_mask=holes, cu_seqlens=given["cu_seqlens"])
+    assert not cp.is_under_way
 
     def fail(*_: Any) -> None:
         raise LookupError("before the layers are reached")
