@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .rules import Rules
+from .rules import Rules, place_of
 from .writer import ExportError, Value
 
 
 class Elementwise(Rules):
     def op_add(self, a: Any, b: Any, alpha: float = 1) -> Value:
+        if self.is_mask():
+            return self.op_bitwise_or(a, b)
         return self.same("arith.addf", a, self._times(b, alpha), "arith.addi")
 
     def op_sub(self, a: Any, b: Any, alpha: float = 1) -> Value:
@@ -144,6 +146,8 @@ class Elementwise(Rules):
         return self.wide_map(x, body=_log_sigmoid)
 
     def op_to(self, x: Value, *_: Any, **__: Any) -> Value:
+        if self.is_mask() and not self.is_mask(0):
+            return self._compare("une", x, 0)
         if x.element == self.element():
             return x
         return self.map(x, body=lambda names, element: ([], names[0]))
@@ -176,7 +180,9 @@ class Elementwise(Rules):
         def write(arguments: list[str]) -> tuple[list[str], str]:
             lines: list[str] = []
             names = iter(arguments)
-            chosen = [next(names)]
+            zero = self.number(lines, 0, "i32")
+            is_so = self.line(lines, "arith.cmpi ne,", next(names), zero, element="i32")
+            chosen = [is_so]
             for each in (a, b):
                 if isinstance(each, Value):
                     chosen.append(self.cast(lines, next(names), each.element, element))
@@ -207,24 +213,49 @@ class Elementwise(Rules):
         return self.op_clamp(x, None, most)
 
     def _compare(self, kind: str, a: Any, b: Any) -> Value:
-        """Elements of i1."""
+        """A mask: 0 or 1 in i32, since bits are not what ranks and programs exchange;
+        what reads it in the same loop has no need of that."""
         elements = {each.element for each in (a, b) if isinstance(each, Value)}
         if len(elements) != 1:
             raise ExportError(f"{self.node.target} of two types has no rule")
         (element,) = elements
         numbers = [each for each in (a, b) if not isinstance(each, Value)]
-        if element == "i1":
-            element = "i32"
-        if element[0] == "i" and any(each != int(each) for each in numbers):
+        if element[0] == "i" and any(not float(n).is_integer() for n in numbers):
             element = "f64"
         signed = {"oeq": "eq", "une": "ne"}.get(kind, f"s{kind[1:]}")
         op = f"arith.cmpi {signed}" if element[0] == "i" else f"arith.cmpf {kind}"
 
         def body(names: list[str], element: str) -> tuple[list[str], str]:
             lines: list[str] = []
-            return lines, self.line(lines, f"{op},", *names, element=element)
+            made = self.line(lines, f"{op},", *names, element=element)
+            return lines, self.cast(lines, made, "i1", "i32")
 
-        return self.map(a, b, body=body, element=element, result="i1")
+        return self.map(a, b, body=body, element=element, result="i32")
+
+    def op_logical_not(self, x: Value) -> Value:
+        return self._compare("oeq", x, 0)
+
+    def op_bitwise_not(self, x: Value) -> Value:
+        return self._of_masks("xori", x, 1)
+
+    def op_bitwise_and(self, a: Value, b: Value) -> Value:
+        return self._of_masks("andi", a, b)
+
+    def op_bitwise_or(self, a: Value, b: Value) -> Value:
+        return self._of_masks("ori", a, b)
+
+    op___and__ = op_bitwise_and
+    op_logical_and = op_bitwise_and
+    op___or__ = op_bitwise_or
+    op_logical_or = op_bitwise_or
+
+    def _of_masks(self, op: str, a: Value, b: Any) -> Value:
+        count = sum(isinstance(each, Value) for each in (a, b))
+        if not all(map(self.is_mask, range(count))):
+            raise ExportError(
+                f"{self.node.target} has no rule but of masks{place_of(self.node)}"
+            )
+        return self.simple("", a, b, integer=f"arith.{op}", element="i32")
 
     def op_lt(self, a: Any, b: Any) -> Value:
         return self._compare("olt", a, b)

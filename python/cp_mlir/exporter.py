@@ -22,6 +22,7 @@ from .aten import AtenImporter
 from .fusions import Fusions
 from .layers import real, tensor_type
 from .rules import Documents
+from .token_wise import check_documents
 from .whole_layers import layers_whole
 from .writer import ExportError, Value, Writer, element_of
 
@@ -162,7 +163,12 @@ class _Export:
         _open_regions(program.graph_module)
         _clean(program.graph)
         self.writer = Writer()
-        self.importer = AtenImporter(self.writer, Fusions(program.graph))
+        fusions = Fusions(program.graph)
+        self.importer = AtenImporter(self.writer, fusions)
+        if documents:
+            fused = {*fusions.inner, *fusions.ends}
+            inputs = program.graph_signature.user_inputs
+            check_documents(program.graph, [str(each) for each in inputs], fused)
         self.documents = documents
         """Each with its attributes."""
         self.arguments: list[tuple[Value, str]] = []
@@ -188,6 +194,7 @@ class _Export:
                 self.importer.run(node)
             elif node.op == "output":
                 found = self.importer.of(node.args[0])
+                _check_masks(node)
                 self.results = [each for each in found if each is not None]
                 _check_results(self.results)
         return _function(
@@ -274,6 +281,16 @@ class _Export:
         return listed
 
 
+def _check_masks(output: fx.Node) -> None:
+    for node in pytree.tree_leaves(output.args[0]):
+        tensor = node.meta.get("val") if isinstance(node, fx.Node) else None
+        if isinstance(tensor, Tensor) and tensor.dtype is torch.bool:
+            raise ExportError(
+                "the model's result is of truths, which have no type in IR; give "
+                "them as numbers, by .float() or .long()"
+            )
+
+
 def _check_results(results: Sequence[Any]) -> None:
     if not results:
         raise ExportError("the model has no results; return a tensor, or several")
@@ -300,12 +317,39 @@ def _open_regions(module: fx.GraphModule) -> None:
         with graph.inserting_before(node):
             found = graph.graph_copy(inner, dict(zip(starts, given, strict=True)))
             if not is_enabled:
-                found = [_without_gradient(graph, each) for each in found]
+                found = [
+                    value if _is_itself(own) else _without_gradient(graph, value)
+                    for value, own in zip(found, _results_of(inner), strict=True)
+                ]
         for user in list(node.users):
             user.replace_all_uses_with(found[user.args[1]])
             graph.erase_node(user)
         graph.erase_node(node)
         graph.erase_node(named)
+
+
+def _results_of(graph: Any) -> list[Any]:
+    (output,) = (each for each in graph.nodes if each.op == "output")
+    return list(output.args[0])
+
+
+# What gives its argument itself, where that has the type already.
+_MAYBE_ITSELF = {"to", "type_as", "float", "double", "dropout", "contiguous"}
+
+
+def _is_itself(node: fx.Node) -> bool:
+    """Whether a result of a region is what came into it, with the gradient that had."""
+    if node.op == "placeholder":
+        return True
+    schema = getattr(node.target, "_schema", None)
+    source = node.args[0] if node.args else None
+    return (
+        schema is not None
+        and schema.name.removeprefix("aten::") in _MAYBE_ITSELF
+        and isinstance(source, fx.Node)
+        and source.meta["val"].dtype == node.meta["val"].dtype
+        and _is_itself(source)
+    )
 
 
 def _without_gradient(graph: fx.Graph, value: fx.Node) -> fx.Node:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import fx
+import torch
+from torch import Tensor, fx
 
 from .layers import real, tensor_type
 from .writer import ExportError, Value, Writer, element_of
@@ -51,10 +52,21 @@ class Rules:
             return [self.of(each) for each in argument]
         return argument
 
+    def is_mask(self, argument: int = -1) -> bool:
+        """Whether the node's argument is of truths or, without one, its result is:
+        these are 0 or 1 in i32."""
+        node: Any = self.node if argument < 0 else self.node.args[argument]
+        if isinstance(node, (list, tuple)):
+            (node,) = node
+        tensor = node.meta["val"] if isinstance(node, fx.Node) else None
+        return isinstance(tensor, Tensor) and tensor.dtype is torch.bool
+
     def shape(self) -> tuple[int, ...]:
         return tuple(self.node.meta["val"].shape)
 
     def element(self) -> str:
+        if self.is_mask():
+            return "i32"
         return element_of(self.node.meta["val"].dtype, f"the result of {self.node}")
 
     def map(

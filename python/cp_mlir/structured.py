@@ -93,12 +93,7 @@ class Structured(Elementwise):
     def op_index(self, table: Value, indices: list[Value | None]) -> Value:
         """Rows of a table."""
         ids = indices[0]
-        if (
-            len(indices) != 1
-            or ids is None
-            or ids.element not in ("i32", "i64")
-            or len(table.shape) != 2
-        ):
+        if len(indices) != 1 or ids is None or self.is_mask(1) or len(table.shape) != 2:
             raise ExportError(
                 f"aten.index has no rule{place_of(self.node)} but of rows of a table"
             )
@@ -123,19 +118,25 @@ class Structured(Elementwise):
     def op_sum(
         self, x: Value, dim: Sequence[int] | None = None, keep: bool = False, **_: Any
     ) -> Value:
-        if x.element != self.element():
-            raise ExportError("aten.sum of another type has no rule")
-        op = "arith.addi" if x.element.startswith("i") else "arith.addf"
-        made = self.reduce(x, _dims_of(x, dim), op, 0)
-        return self.writer.reshape(made, self.shape())
+        return self.widened(self._sum(x, _dims_of(x, dim)), self.element())
+
+    def _sum(self, x: Value, dims: Sequence[int]) -> Value:
+        """In the type of the result, and in no less than f32: rounded once."""
+        element = self.element()
+        wide = self.widened(x, "f32" if element == "bf16" else element)
+        op = "arith.addi" if element.startswith("i") else "arith.addf"
+        return self.writer.reshape(self.reduce(wide, dims, op, 0), self.shape())
 
     def op_mean(
         self, x: Value, dim: Sequence[int] | None = None, keep: bool = False, **_: Any
     ) -> Value:
         dims = _dims_of(x, dim)
-        made = self.writer.reshape(self.reduce(x, dims, "arith.addf", 0), self.shape())
+        made = self._sum(x, dims)
         count = math.prod(x.shape[i] for i in dims)
-        return self.simple("arith.divf", made, float(count))
+        made = self.simple(
+            "arith.divf", made, float(count), shape=made.shape, element=made.element
+        )
+        return self.widened(made, self.element())
 
     def op_softmax(self, x: Value, dim: int, dtype: Any = None) -> Value:
         """Of differences to the largest, which has no part in the derivative."""

@@ -21,6 +21,9 @@ class Views(Rules):
         return self.writer.reshape(x, self.shape())
 
     op_reshape = op_view
+    op_reshape_as = op_view
+    op_view_as = op_view
+    op_unflatten = op_view
     op__unsafe_view = op_view
     op_unsqueeze = op_view
     op_flatten = op_view

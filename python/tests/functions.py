@@ -82,6 +82,17 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         + torch.minimum(x * w[2], x * w[2])
     ),
     "relu of nothing": lambda x, w: (x - x.detach()).relu() * w[0] + x,
+    "masks": lambda x, w: (
+        x.masked_fill((torch.arange(8) < 3)[:, None], 0.5)
+        + torch.where(~((x > 0) & (x < w[0])) | (x > 1), x, w[1])
+        .flatten(0, 1)
+        .view_as(x)
+        + torch.where((x > 0) + (x > w[2]), x, w[3]).clamp(max=0.9)
+        + ((x > 0.3).long().sum(-1, keepdim=True) * x)
+        + x
+        * (x * 3).long().bool()
+        * (x > 0.5).unsqueeze(2).expand(2, 8, 1, 6).squeeze(2)
+    ),
     "compare integers": lambda x, w: (
         torch.where(torch.arange(8)[None, :, None] >= 2.5, x, w[0])
         + torch.where((x > 0) > (x > w[1]), x, w[2])

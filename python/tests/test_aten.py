@@ -44,7 +44,12 @@ NARROW: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "gelu": lambda x, w: functional.gelu(x),
     "gelu by tanh": lambda x, w: functional.gelu(x, approximate="tanh"),
     "layer norm": lambda x, w: functional.layer_norm(x + 2, (6,), w[0], w[1]),
+    "mean": lambda x, w: x.mean(-1, keepdim=True) + 0 * x,
     "softmax": lambda x, w: x.softmax(-1),
+    "sum": lambda x, w: x.sum(-1, keepdim=True) + 0 * x,
+    "wide mean": lambda x, w: (
+        x.mean(1, keepdim=True, dtype=torch.float32).bfloat16() * w[0] + 0 * x
+    ),
     "sigmoid": lambda x, w: torch.sigmoid(4 * x),
     "silu": lambda x, w: functional.silu(3 * x),
     "softplus": lambda x, w: functional.softplus(x),
@@ -119,8 +124,8 @@ REFUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], str]] = {
         lambda x, w: functional.layer_norm(x, (8, 6)),
         "over 2 dimensions has no rule",
     ),
-    "fractions": (lambda x, w: x * (torch.arange(8) * 1 + 0.5 > 2).sum(), "no rule"),
     "several indices": (lambda x, w: x[:, torch.arange(3)], "but of rows of a table"),
+    "indices by a mask": (lambda x, w: w[w[:, 0] > 0].sum() * x, "no rule"),
     "largest": (lambda x, w: x / x.max(), "of one tensor has no rule"),
     "matmul": (lambda x, w: x @ x.transpose(1, 2) @ x, "but of a matrix on the right"),
     "mask": (lambda x, w: x * (x[0] > 0)[None][(x > 0).any(0)[None]], "no rule"),

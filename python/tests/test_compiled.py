@@ -286,7 +286,15 @@ class Held(nn.Module):
             with torch.enable_grad():
                 scale = 3 * self.inner(gate)
             shift = self.outer(x)
-        return self.outer(x * gate) + scale * x + shift + self.inner(gate).sin()
+            # Which are what came, with the gradient that had.
+            same = x.to(x.dtype), nn.functional.dropout(x, 0.5, False)
+        return (
+            self.outer(x * gate)
+            + scale * x
+            + shift
+            + self.inner(gate).sin()
+            + same[0] * same[1]
+        )
 
 
 def test_what_is_computed_without_gradients() -> None:

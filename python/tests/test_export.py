@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,12 +112,66 @@ def test_a_sharded_model() -> None:
 
 def test_documents_and_positions() -> None:
     x = torch.randn(2, 8, 6, dtype=torch.float64)
-    with pytest.raises(cp_mlir.ExportError, match="make the positions an argument"):
+    with pytest.raises(cp_mlir.ExportError, match="by where tokens stand"):
         cp_mlir.export(Function(lambda x, w: rotated(x)), documents=2, x=x)
     model = models.make("bamba").eval()
     ids = torch.ones(1, 32).long()
     with pytest.raises(cp_mlir.ExportError, match="give one of the two"):
         cp_mlir.export(model, documents=2, input_ids=ids, position_ids=ids)
+
+
+class Tokens(nn.Module):
+    """Of ids, what a function makes of their rows."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.table = nn.Embedding(40, 6)
+        self.places = nn.Parameter(torch.randn(16, 6))
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        return self.function(self.table(input_ids), self.places)
+
+
+def shifted(x: Tensor, _: Tensor) -> Tensor:
+    return x + torch.cat([x[:, :1] * 0, x[:, :-1]], 1)
+
+
+MIXING: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "a shift": shifted,
+    "a mean": lambda x, p: x + x.mean(1, keepdim=True),
+    "a mean of all": lambda x, p: x * x.mean(),
+    "a softmax": lambda x, p: x * x.softmax(1),
+    "the first token": lambda x, p: x - x[:, :1],
+    "a table by place": lambda x, p: x + p,
+    "a part of a table by place": lambda x, p: (x.transpose(1, 2) + p.t()).sum(1),
+    "products of tokens": lambda x, p: x @ (x[0].t() @ x[0]),
+    "one token": lambda x, p: x * x[:, 3].unsqueeze(1),
+    "halves of a row": lambda x, p: torch.cat(x.chunk(2, 1)[::-1], 1),
+}
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_what_mixes_documents(name: str) -> None:
+    model = Tokens(MIXING[name])
+    ids = torch.randint(1, 40, (2, 16))
+    if name != "products of tokens":
+        cp_mlir.export(model, input_ids=ids)
+    with pytest.raises(cp_mlir.ExportError, match=r"mixes the tokens|by where tokens"):
+        cp_mlir.export(model, documents=2, input_ids=ids)
+
+
+def test_what_keeps_documents_apart() -> None:
+    """Heads, halves of channels, and norms of them."""
+
+    def apart(x: Tensor, p: Tensor) -> Tensor:
+        heads = x.view(2, 16, 3, 2).transpose(1, 2)
+        first, last = heads.chunk(2, dim=-1)
+        turned = torch.cat([-last, first], -1).transpose(1, 2).reshape(2, 16, 6)
+        y = functional.layer_norm(turned * p[3], (6,)).softmax(-1)
+        return y * x.mean(-1, keepdim=True) + x[..., :1] + y.sum(-1).unsqueeze(-1)
+
+    cp_mlir.export(Tokens(apart), documents=2, input_ids=torch.ones(2, 16).long())
 
 
 def test_positions_that_are_given() -> None:
