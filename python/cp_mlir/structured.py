@@ -174,31 +174,37 @@ class Structured(Elementwise):
         *_: Any,
     ) -> Value:
         """The RMS norm of what is left without the mean, in no less than f32."""
-        if len(shape) != 1:
-            raise ExportError(
-                f"aten.layer_norm over {len(shape)} dimensions has no rule"
-                f"{place_of(self.node)}, only over the last"
-            )
+        self._expect_last(shape)
         element = "f32" if x.element == "bf16" else x.element
         wide = self.widened(x, element)
-        like = {"shape": wide.shape, "element": element}
-        total = self.reduce(wide, [len(x.shape) - 1], "arith.addf", 0)
-        mean = self.writer.reshape(
-            self.simple(
-                "arith.divf", total, float(shape[0]), shape=total.shape, element=element
-            ),
-            (*x.shape[:-1], 1),
-        )
-        centred = self.simple("arith.subf", wide, mean, **like)
-        given = (
-            self.writer.splat(shape, element, 1)
-            if weight is None
-            else self.widened(weight, element)
-        )
-        made = self.layer_rms_norm(centred, given, eps)
+        if weight is None:
+            weight = self.writer.splat(shape, element, 1)
+        made = self.layer_rms_norm(self._centred(wide), weight, eps)
         if bias is not None:
-            made = self.simple("arith.addf", made, bias, **like)
+            made = self.simple(
+                "arith.addf", made, bias, shape=made.shape, element=element
+            )
         return self.widened(made, x.element)
+
+    def _centred(self, x: Value) -> Value:
+        """Without the mean of its last dimension."""
+        total = self.reduce(x, [len(x.shape) - 1], "arith.addf", 0)
+        mean = self.simple(
+            "arith.divf",
+            total,
+            float(x.shape[-1]),
+            shape=total.shape,
+            element=x.element,
+        )
+        mean = self.writer.reshape(mean, (*x.shape[:-1], 1))
+        return self.simple("arith.subf", x, mean, shape=x.shape, element=x.element)
+
+    def _expect_last(self, shape: Sequence[int]) -> None:
+        if len(shape) != 1:
+            raise ExportError(
+                f"{self.node.target} over {len(shape)} dimensions has no rule"
+                f"{place_of(self.node)}, only over the last"
+            )
 
     def op_rms_norm(
         self,
@@ -208,11 +214,7 @@ class Structured(Elementwise):
         eps: float | None = None,
     ) -> Value:
         """torch's own, which has the smallest step of what it computes in for eps."""
-        if len(shape) != 1:
-            raise ExportError(
-                f"aten.rms_norm over {len(shape)} dimensions has no rule"
-                f"{place_of(self.node)}, only over the last"
-            )
+        self._expect_last(shape)
         if weight is None:
             weight = self.writer.splat(shape, x.element, 1)
         if eps is None:
