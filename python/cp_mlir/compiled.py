@@ -318,6 +318,7 @@ class CompiledModel(nn.Module, RowSharing):
             self.world.deadline,
         )
         found = load(path, self.group, world=self.world)
+        _check_results(found)
         self._operators[digest] = found
         return found
 
@@ -332,6 +333,17 @@ def _exported(model: nn.Module, documents: int, given: Mapping[str, Tensor]) -> 
     # What a checkpoint around the call counts is of the program, and not of this.
     with torch.autograd.graph.saved_tensors_hooks(_same, _same):
         return export(model, documents=documents, **given)
+
+
+def _check_results(operator: Operator) -> None:
+    """ValueError for a result that is cut and has no rows: nothing would say so."""
+    for spec in operator.program.entries[0].results:
+        if not spec.is_residual and any(cut.dim != 1 for cut in spec.cuts):
+            raise ValueError(
+                f"the result '{spec.name}' has its tokens elsewhere than in dimension "
+                "1, and ranks do not divide their number; give rows of a length that "
+                "they divide, or a result [B, S, ...]"
+            )
 
 
 def _same(tensor: Tensor) -> Tensor:

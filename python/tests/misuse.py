@@ -268,9 +268,11 @@ def transposed() -> dict[str, Any]:
         result.square().sum().backward()
         results.append(result.detach())
         gradients.append(model.linear.weight.grad.clone())
+    odd = torch.randn(2, 9, 6).double()
     return {
         "result": models.rel_l2(results[1], results[0]),
         "gradient": models.rel_l2(gradients[1], gradients[0]),
+        "undivided": said(lambda: whole(whole.split("x", odd))),
     }
 
 
