@@ -301,7 +301,8 @@ def _fake_backward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:
 def _save(ctx: Any, inputs: tuple[str, Sequence[Tensor]], output: list[Tensor]) -> None:
     program, tensors = inputs
     known = _of(program)
-    ctx.program = program
+    # Kept for the backward pass, whatever becomes of the operator by then.
+    ctx.program, ctx.kept = program, known
     ctx.dtypes = [tensor.dtype for tensor in tensors]
     ctx.set_materialize_grads(False)
     if known.backward is None:

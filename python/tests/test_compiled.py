@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
 import warnings
@@ -349,6 +350,16 @@ def test_a_loss_of_the_models_own() -> None:
     other = models.make("bamba").eval()
     plain = float(other(input_ids=ids, labels=ids, use_cache=False).loss.detach())
     assert abs(found - plain) > 1e-1
+
+
+def test_a_program_that_nobody_keeps() -> None:
+    """But the graph behind its result."""
+    model = nn.Linear(6, 6)
+    x = torch.randn(2, 8, 6)
+    result = cp_mlir.compile_model(model, input=x)(x)
+    gc.collect()
+    result.sum().backward()
+    torch.testing.assert_close(model.bias.grad, torch.full((6,), 16.0))
 
 
 def test_hooks_on_a_layers_gradient() -> None:
