@@ -91,11 +91,11 @@ void addParameters(func::FuncOp entry, VectorJacobian &vjp) {
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());
-  if (stage == Stage::Global)
+  if (stage == Stage::Global) {
     addGlobal(manager, options);
-  else if (stage == Stage::WithLayouts)
+  } else if (stage == Stage::WithLayouts) {
     buildPartitionPipeline(manager, options.memory);
-  else {
+  } else {
     OpPassManager &functions = manager.nest<func::FuncOp>();
     // What cp-partition leaves.
     functions.addPass(createLowerReshards());

@@ -322,21 +322,23 @@ def _half_of(rules: Rules, lines: list[str], x: str, share: str, element: str) -
 def _sigmoid(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:
     lines: list[str] = []
     one = rules.number(lines, 1.0, element)
-    return lines, _shared(rules, lines, names[0], one, element)
+    return lines, shared_by_sigmoid(rules, lines, names[0], one, element)
 
 
 def _silu(rules: Rules, names: list[str], element: str) -> tuple[list[str], str]:
     lines: list[str] = []
-    return lines, _shared(rules, lines, names[0], names[0], element)
+    return lines, shared_by_sigmoid(rules, lines, names[0], names[0], element)
 
 
-def _shared(rules: Rules, lines: list[str], x: str, what: str, element: str) -> str:
+def shared_by_sigmoid(
+    rules: Rules, lines: list[str], x: str, what: str, element: str
+) -> str:
     """what / (1 + exp(-x)), with an exponential whose derivative is finite too."""
     most = rules.number(lines, 700.0 if element == "f64" else 80.0, element)
-    one = rules.number(lines, 1.0, element)
     minus = rules.line(lines, "arith.negf", x, element=element)
     least = rules.line(lines, "arith.minimumf", minus, most, element=element)
     power = rules.line(lines, "math.exp", least, element=element)
+    one = rules.number(lines, 1.0, element)
     total = rules.line(lines, "arith.addf", power, one, element=element)
     return rules.line(lines, "arith.divf", what, total, element=element)
 

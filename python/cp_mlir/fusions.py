@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
+from .elementwise import shared_by_sigmoid
 from .layers import real
 from .writer import Value
 
@@ -112,21 +113,11 @@ def _alike(*nodes: fx.Node) -> bool:
 
 
 def _swish(importer: AtenImporter, names: list[str], element: str) -> Any:
-    """x / (1 + exp(-x)) * y, with an exponential whose derivative is finite too."""
+    """silu(x) * y."""
     x, y = names
-    writer = importer.writer
-    most, one, a, b, c, d, e, f = (writer.fresh() for _ in range(8))
-    bound = 700.0 if element == "f64" else 80.0
-    return [
-        f"{most} = arith.constant {real(bound, element)} : {element}",
-        f"{a} = arith.negf {x} : {element}",
-        f"{b} = arith.minimumf {a}, {most} : {element}",
-        f"{c} = math.exp {b} : {element}",
-        f"{one} = arith.constant {real(1.0)} : {element}",
-        f"{d} = arith.addf {c}, {one} : {element}",
-        f"{e} = arith.divf {x}, {d} : {element}",
-        f"{f} = arith.mulf {e}, {y} : {element}",
-    ], f
+    lines: list[str] = []
+    gated = shared_by_sigmoid(importer, lines, x, x, element)
+    return lines, importer.line(lines, "arith.mulf", gated, y, element=element)
 
 
 def _squared_relu(node: fx.Node) -> _Found | None:

@@ -223,7 +223,8 @@ class RowSharing:
 
 
 def _sum_of_bits(parameter: Tensor) -> Tensor:
-    """A number, i64, which moves with what stands where."""
+    """A number, i64, which other draws do not share; of what is only in another order
+    it may be the same."""
     integers = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     flat = parameter.detach().reshape(-1)
     if flat.is_complex():

@@ -143,7 +143,9 @@ class Structured(Elementwise):
         element = self.element()
         wide = self.widened(x, "f32" if element == "bf16" else element)
         weights, total = self._exponentials(wide, dim % len(x.shape))
-        made = self._divided(weights, total)
+        made = self.simple(
+            "arith.divf", weights, total, shape=wide.shape, element=wide.element
+        )
         return self.widened(made, element)
 
     op__softmax = op_softmax
@@ -160,9 +162,6 @@ class Structured(Elementwise):
         weights = self.simple("math.exp", less, **like)
         total = self.reduce(weights, [dim], "arith.addf", 0)
         return weights, self.writer.reshape(total, one)
-
-    def _divided(self, x: Value, by: Value) -> Value:
-        return self.simple("arith.divf", x, by, shape=x.shape, element=x.element)
 
     def op_layer_norm(
         self,
