@@ -28,8 +28,11 @@
 //   sum_rows         ins x[r,n], r from 1 on; outs y[n]: the sum of the rows
 //                    in their order; of bf16 summed in f32 and rounded once.
 //                    y may be a row of x. No attrs.
-//   document_places  ins documents i32[b,n]; outs places i64[b,l]: those of
-//                    cprt_document_positions of the whole sequence. No attrs.
+//   document_places  ins documents i32[r,b,n], (rows i64[l]); outs places
+//                    i64[b,l]: of a rank's rows, or the first l, within the
+//                    documents as cprt_document_positions has them, which must
+//                    be the same for all r ranks. attrs own, tokens: which of
+//                    the r this is, and how many a row of the batch has.
 //   join_states      ins left[n], right[n], decays[d]; outs y[n]: what tokens
 //                    leave of the states before them and their own states, as
 //                    cprt_scan_state combines them, decays[(first + i) / inner]

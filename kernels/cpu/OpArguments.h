@@ -409,11 +409,16 @@ template <typename T> struct SumRowsArgs {
 template <typename T>
 const char *decode(const Call &call, SumRowsArgs<T> &args);
 
-/// Documents that follow each other, and the places of their tokens.
+/// Documents that follow each other, as each of r ranks has been given them,
+/// and the places of one's rows within them.
 struct DocumentPlacesArgs {
-  int64_t b, n, l;
-  /// [b, n]: 0, and where each document ends.
-  View<const int32_t, 2> documents;
+  int64_t r, b, n, l;
+  /// Which of the r this is, and the tokens of a row of all ranks together.
+  int64_t own, tokens;
+  /// [r, b, n]: 0, and where each document ends.
+  View<const int32_t, 3> documents;
+  /// [l], or absent: which tokens this rank has, if not the first l.
+  View<const int64_t, 1> rows;
   /// [b, l].
   View<int64_t, 2> places;
 };

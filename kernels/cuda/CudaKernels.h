@@ -114,6 +114,8 @@ StartedForms &startedForms();
 void noteFaultsAt(int64_t *record);
 /// What such words say, in this thread's storage, or null for nothing.
 const char *faultText(const int64_t *record);
+/// Whether they say that ranks have been given different data.
+bool isOfOtherRanks(const int64_t *record);
 constexpr int faultWords = 3;
 
 } // namespace cp::kernels::cuda

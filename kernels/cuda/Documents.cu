@@ -15,8 +15,8 @@ namespace cp::kernels::cuda {
 
 namespace {
 /// A thread a token, which finds its document by halving, and an entry of the
-/// list, which it checks. Lists that are wrong are noted; whatever they say,
-/// places are those of tokens of the row.
+/// list, which it checks, and that of each rank. Lists that are wrong are
+/// noted; whatever they say, places are those of tokens of the row.
 struct FindPlaces {
   static constexpr int threads = 256, blocks = 1;
   using Shared = Nothing;
@@ -33,18 +33,27 @@ struct FindPlaces {
       return;
     if (i < args.n)
       check(row, i);
-    if (i < args.l)
-      *at(args.places, row, i) = i - beginOf(row, i);
+    if (i >= args.l)
+      return;
+    int64_t token = args.rows.data ? *at(args.rows, i) : i;
+    *at(args.places, row, i) = token - beginOf(row, token);
   }
 
 private:
+  CP_DEVICE int64_t entryOf(int64_t rank, int64_t row, int64_t i) const {
+    return *at(args.documents, rank, row, i);
+  }
+
   CP_DEVICE void check(int64_t row, int64_t i) const {
-    int64_t entry = *at(args.documents, row, i);
+    int64_t entry = entryOf(args.own, row, i);
+    for (int64_t rank = 1; rank < args.r; ++rank)
+      if (entryOf(rank, row, i) != entryOf(0, row, i))
+        noteFault(fault, Fault::OtherDocuments, row, rank);
     if (i == 0 && entry != 0)
       noteFault(fault, Fault::FirstDocument, row, entry);
-    if (i > 0 && entry < *at(args.documents, row, i - 1))
+    if (i > 0 && entry < entryOf(args.own, row, i - 1))
       noteFault(fault, Fault::NextDocument, row, entry);
-    if (i == args.n - 1 && entry != args.l)
+    if (i == args.n - 1 && entry != args.tokens)
       noteFault(fault, Fault::LastDocument, row, entry);
   }
 
@@ -53,9 +62,9 @@ private:
     int64_t low = 0, high = args.n;
     while (high - low > 1) {
       int64_t middle = low + (high - low) / 2;
-      (*at(args.documents, row, middle) <= token ? low : high) = middle;
+      (entryOf(args.own, row, middle) <= token ? low : high) = middle;
     }
-    int64_t begin = *at(args.documents, row, low);
+    int64_t begin = entryOf(args.own, row, low);
     return begin < 0 || begin > token ? 0 : begin;
   }
 };

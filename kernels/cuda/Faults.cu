@@ -48,8 +48,17 @@ const char *faultText(const int64_t *record) {
                 "with %lld, expected the tokens of the row; repeat it in what "
                 "is left of the list, and let padding be a document of its own",
                 (long long)record[1], (long long)record[2]);
+  case Fault::OtherDocuments:
+    return fail("document_positions: positions 0 and %lld of the group have "
+                "other documents in row %lld of their cu_seqlens; give all "
+                "ranks of a sequence the same",
+                (long long)record[2], (long long)record[1]);
   }
   return "a kernel has noted what nobody knows";
+}
+
+bool isOfOtherRanks(const int64_t *record) {
+  return Fault(record[0]) == Fault::OtherDocuments;
 }
 
 } // namespace cp::kernels::cuda

@@ -73,7 +73,8 @@ enum class Fault : int64_t {
   Label,
   FirstDocument,
   NextDocument,
-  LastDocument
+  LastDocument,
+  OtherDocuments
 };
 /// Of the calling thread's kernels; see noteFaultsAt.
 int64_t *faultRecord();

@@ -131,6 +131,8 @@ llvm::Error claimCheckpoints(const std::string &folder,
 /// Under which the weights' file says of which step it is, which its tensors
 /// cannot: transformers would not know more of these.
 static constexpr llvm::StringRef stepKey = "cp_mlir.step";
+/// Under which the optimizer's file has the digest of the last batch.
+static constexpr llvm::StringRef batchKey = "cp_mlir.last_batch";
 
 /// What a checkpoint says of the run, as tensors beside the optimizer's.
 struct Number {
@@ -178,7 +180,7 @@ writeOptimizer(const std::string &path, Progress progress,
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
   return writeArguments(
       path, arguments, [](const TensorSpec &spec) { return spec.isState; },
-      {views, {}}, session, writes);
+      {views, {{batchKey.str(), progress.lastBatch}}}, session, writes);
 }
 
 /// Both files, in a folder of their own; gives what of both is not finite.
@@ -320,6 +322,7 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
     if (llvm::Error error =
             readNumber(*file, number.name).moveInto(progress.*number.field))
       return error;
+  progress.lastBatch = file->metadata(batchKey).value_or("");
   if (llvm::Error error = checkProgress(*file, progress))
     return error;
   if (llvm::Error error = checkPair(checkpoint, progress))

@@ -28,8 +28,10 @@ namespace cp {
 struct Progress {
   /// Steps made, those included that changed nothing, and those that did.
   int64_t steps = 0, taken = 0;
-  /// Batches that were read of the data.
+  /// Batches that were read of the data, and digestOf the last one; empty where
+  /// nobody knows.
   int64_t batches = 0;
+  std::string lastBatch;
 };
 
 /// Writes the parameters under their names, and of which step they are. All

@@ -97,9 +97,7 @@ private:
     if (llvm::Error error = setParameters())
       return error;
     if (!options.resume.empty())
-      if (llvm::Error error =
-              readOptimizer(options.resume, programs.arguments, *session)
-                  .moveInto(progress))
+      if (llvm::Error error = resume())
         return error;
     if (how.speaks())
       if (llvm::Error error = claimCheckpoints(
@@ -110,6 +108,25 @@ private:
     if (options.csv.empty() || !how.speaks())
       return llvm::Error::success();
     return Curve::open(options.csv, progress.steps).moveInto(curve);
+  }
+
+  llvm::Error resume() {
+    if (llvm::Error error =
+            readOptimizer(options.resume, programs.arguments, *session)
+                .moveInto(progress))
+      return error;
+    if (progress.lastBatch.empty() || progress.batches == 0 || !how.speaks())
+      return llvm::Error::success();
+    llvm::Expected<Batch> last = source.data->at(progress.batches - 1);
+    if (!last)
+      return last.takeError();
+    if (digestOf(*last) != progress.lastBatch)
+      llvm::errs() << how.tool << ": warning: batch " << progress.batches - 1
+                   << " of the data is another one than that of "
+                   << options.resume
+                   << "; give the --data, --shuffle, --seed and sizes of that "
+                      "run, or it goes on with other tokens\n";
+    return llvm::Error::success();
   }
 
   llvm::Expected<uint64_t> addSettings(uint64_t settings) const {
@@ -225,6 +242,8 @@ private:
     Batch batch;
     if (llvm::Error error = source.data->at(progress.batches++).moveInto(batch))
       return error;
+    if (!options.checkpoint.empty())
+      progress.lastBatch = digestOf(batch);
     if (llvm::Error error = session->set(source.ids, batch.ids))
       return error;
     if (llvm::Error error = session->set("labels", batch.labels))

@@ -7,10 +7,24 @@
 
 #include "TrainingData.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
 #include <numeric>
 #include <random>
 
 namespace cp {
+
+std::string digestOf(const Batch &batch) {
+  std::vector<uint8_t> bytes;
+  auto add = [&](llvm::ArrayRef<uint8_t> more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  };
+  for (const HostTensor *tensor : {&batch.ids, &batch.labels, &batch.documents})
+    add(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(tensor->bytes.data()),
+                       tensor->bytes.size()));
+  return llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true, 16);
+}
 
 int64_t PassOrder::at(int64_t place) {
   int64_t pass = place / count, number = place % count;

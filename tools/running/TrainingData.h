@@ -25,6 +25,10 @@ struct Batch {
   HostTensor documents;
 };
 
+/// A short text that batches of other tokens, labels or documents have another
+/// one of.
+std::string digestOf(const Batch &batch);
+
 /// What a model takes of its data.
 struct DataShape {
   int64_t batch = 0, length = 0;

@@ -194,8 +194,11 @@ static cprt_status synchronize(void *opaque) {
   queue.drain();
   const char *found = cuda::faultText(queue.faults);
   queue.error = found ? found : std::exchange(queue.late, std::string());
+  bool isOfRanks = cuda::isOfOtherRanks(queue.faults);
   std::fill(std::begin(queue.faults), std::end(queue.faults), 0);
-  return queue.error.empty() ? CPRT_OK : CPRT_INVALID_ARGUMENT;
+  if (queue.error.empty())
+    return CPRT_OK;
+  return isOfRanks ? CPRT_MISMATCH : CPRT_INVALID_ARGUMENT;
 }
 
 static cprt_status replay(void *opaque, void *recording) {

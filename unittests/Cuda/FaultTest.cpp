@@ -69,14 +69,14 @@ TEST_F(FaultTest, DocumentsThatAreNoneAreTold) {
   auto places = [&](std::vector<int32_t> ends) {
     std::fill(std::begin(record), std::end(record), 0);
     Random random(1);
-    Tensor<int32_t> list({1, int64_t(ends.size())}, Lay::Dense, random);
+    Tensor<int32_t> list({1, 1, int64_t(ends.size())}, Lay::Dense, random);
     std::copy(ends.begin(), ends.end(), &list[0]);
     Tensor<int64_t> found({1, 5}, Lay::Dense, random);
     EXPECT_EQ(run(
                   [](const Call &call) {
                     return cuda::documentPlaces(call, nullptr);
                   },
-                  {list.buffer()}, {found.buffer()}, {}),
+                  {list.buffer(), absent}, {found.buffer()}, {0, 5}),
               "");
     // Whatever the list says.
     for (int64_t token = 0; token < 5; ++token) {
@@ -102,6 +102,42 @@ TEST_F(FaultTest, DocumentsThatAreNoneAreTold) {
                   "what is left of the list, and let padding be a document of "
                   "its own");
   EXPECT_EQ(places({0, 3}).substr(0, row.size() + 11), row + "ends with 3");
+  EXPECT_FALSE(cuda::isOfOtherRanks(record));
+}
+
+/// Each rank finds it, also those whose own lists are the same; of the rows
+/// that it has none may be behind what they differ in.
+TEST_F(FaultTest, DocumentsThatRanksDoNotShareAreTold) {
+  for (int64_t other : {0, 1, 2, 3})
+    for (int64_t own : {0, 1, 2}) {
+      std::fill(std::begin(record), std::end(record), 0);
+      Random random(1);
+      Tensor<int32_t> lists({3, 2, 3}, Lay::Dense, random);
+      for (int64_t i = 0; i < 18; ++i)
+        lists[i] = i % 3 == 0 ? 0 : 5;
+      if (other < 3)
+        lists(other, 1, 1) = 4;
+      Tensor<int64_t> rows({2}, Lay::Dense, random),
+          found({2, 2}, Lay::Dense, random);
+      rows[0] = 1;
+      rows[1] = 4;
+      EXPECT_EQ(run(
+                    [](const Call &call) {
+                      return cuda::documentPlaces(call, nullptr);
+                    },
+                    {lists.buffer(), rows.buffer()}, {found.buffer()},
+                    {own, 5}),
+                "");
+      const char *text = cuda::faultText(record);
+      std::string expected =
+          "document_positions: positions 0 and " +
+          std::to_string(std::max<int64_t>(other, 1)) +
+          " of the group have other documents in row 1 of their cu_seqlens; "
+          "give all ranks of a sequence the same";
+      EXPECT_EQ(text ? text : "", other < 3 ? expected : "");
+      EXPECT_EQ(cuda::isOfOtherRanks(record), other < 3);
+      EXPECT_EQ(found(1, 1), own == other ? 0 : 4);
+    }
 }
 
 } // namespace

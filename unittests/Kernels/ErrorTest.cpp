@@ -42,12 +42,12 @@ TEST_F(ErrorTest, AttributesOutOfRange) {
 TEST_F(ErrorTest, DocumentsThatAreNone) {
   auto expect = [this](std::vector<int32_t> ends, const std::string &text) {
     Random random(0);
-    Tensor<int32_t> list({1, int64_t(ends.size())}, Lay::Dense, random);
+    Tensor<int32_t> list({1, 1, int64_t(ends.size())}, Lay::Dense, random);
     for (size_t i = 0; i < ends.size(); ++i)
       list[int64_t(i)] = ends[i];
     Tensor<int64_t> places({1, 5}, Lay::Dense, random);
-    expectError("document_places", {list.buffer()}, {places.buffer()}, {},
-                "document_places: " + text, DType::I32);
+    expectError("document_places", {list.buffer(), absent}, {places.buffer()},
+                {0, 5}, "document_places: " + text, DType::I32);
   };
   const std::string ends = ", but each is where a document of 5 tokens "
                            "together ends, from 0 on";
@@ -56,6 +56,22 @@ TEST_F(ErrorTest, DocumentsThatAreNone) {
   expect({0, 6}, "entry 1 of row 0 is 6" + ends);
   expect({0, 4}, "the documents of row 0 have 4 tokens, expected 5");
   expect({}, "n must be at least 1, got 0");
+}
+
+TEST_F(ErrorTest, DocumentsThatRanksDoNotShare) {
+  Random random(0);
+  Tensor<int32_t> lists({3, 2, 2}, Lay::Dense, random);
+  for (int64_t i = 0; i < 12; ++i)
+    lists[i] = i % 2 ? 5 : 0;
+  lists(1, 1, 1) = 4;
+  Tensor<int64_t> places({2, 5}, Lay::Dense, random);
+  auto expect = [&](int64_t own, const std::string &text) {
+    expectError("document_places", {lists.buffer(), absent}, {places.buffer()},
+                {own, 5}, "document_places: " + text, DType::I32);
+  };
+  expect(2, "rank 1 has other documents in row 1 than rank 2, expected the "
+            "same");
+  expect(3, "r must be at least 4, got 3");
 }
 
 TEST_F(ErrorTest, RanksAndTypes) {

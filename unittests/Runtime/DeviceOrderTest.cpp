@@ -78,26 +78,6 @@ protected:
     EXPECT_STREQ(cprt_context_message(context), "");
   }
 
-  /// A stream that comes to nothing before all ranks have returned, or gives
-  /// up.
-  void *closedGate() {
-    // `wait_for` takes it by reference, and the stream outlives this call.
-    static constexpr std::chrono::seconds patience{20};
-    void *gate = device.openQueue();
-    StreamDevice::at(gate).add([&] {
-      isLate = haveReturned.get_future().wait_for(patience) !=
-               std::future_status::ready;
-    });
-    return gate;
-  }
-  void open(void *gate) {
-    haveReturned.set_value();
-    device.table().close(gate);
-    EXPECT_FALSE(isLate);
-  }
-  std::promise<void> haveReturned;
-  bool isLate = false;
-
   /// Causal attention of a query, a key and a value a rank, and its backward
   /// pass: of ones, of ever larger keys, and of the ranks' numbers.
   struct Ring {

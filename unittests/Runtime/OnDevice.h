@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include <array>
+#include <future>
 #include <thread>
 
 namespace cp::test {
@@ -115,6 +116,26 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return cprt_context_status(context);
   }
+
+  /// A stream that comes to nothing before all ranks have returned, or gives
+  /// up.
+  void *closedGate() {
+    // `wait_for` takes it by reference, and the stream outlives this call.
+    static constexpr std::chrono::seconds patience{20};
+    void *gate = device.openQueue();
+    StreamDevice::at(gate).add([&] {
+      isLate = haveReturned.get_future().wait_for(patience) !=
+               std::future_status::ready;
+    });
+    return gate;
+  }
+  void open(void *gate) {
+    haveReturned.set_value();
+    device.table().close(gate);
+    EXPECT_FALSE(isLate);
+  }
+  std::promise<void> haveReturned;
+  bool isLate = false;
 
   StreamDevice device{testSeed()};
   int64_t numRanks = 0;

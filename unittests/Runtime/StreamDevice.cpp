@@ -153,9 +153,15 @@ void StreamDevice::describe() {
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
   made.has_kernel = [](void *, const char *op, cprt_dtype) {
-    const std::string all[] = {
-        "copy",      "sum_rows",        "join_states",          "join_decays",
-        "attention", "attention_merge", "attention_grad_block", "accumulate"};
+    const std::string all[] = {"copy",
+                               "sum_rows",
+                               "join_states",
+                               "join_decays",
+                               "attention",
+                               "attention_merge",
+                               "attention_grad_block",
+                               "accumulate",
+                               "document_places"};
     return int(std::count(std::begin(all), std::end(all), op));
   };
   made.run = runKernel;

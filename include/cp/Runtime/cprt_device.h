@@ -25,7 +25,7 @@
 // `copy`: `sum_rows`; `join_states` and `join_decays`; `attention` and
 // `attention_merge`; `attention_grad_block` and `accumulate`
 // (kernels/cpu/Kernels.h). Elsewhere the host has what they move. Places within
-// documents of rows that a rank has whole are found there by `document_places`.
+// documents are found there by `document_places`, but for orders per document.
 // Where that keeps the device's order, as NCCL does, they have begun when they
 // return, as kernels have: what goes wrong with one is this context's failure
 // once somebody waits for the device, or as soon as a rank fails or the
@@ -99,7 +99,8 @@ typedef struct cprt_device {
   cprt_status (*download)(void *queue, void *to, const void *from,
                           int64_t bytes);
   /// Waits for all that was started. What has gone wrong in it: what a kernel
-  /// found in its data is CPRT_INVALID_ARGUMENT, a fault CPRT_DEVICE_FAILED.
+  /// found in its data is CPRT_INVALID_ARGUMENT, or CPRT_MISMATCH where ranks
+  /// were given different data, and a fault CPRT_DEVICE_FAILED.
   cprt_status (*synchronize)(void *queue);
   /// The text of the queue's last failure; never null, and lives until its next
   /// call.

@@ -10,6 +10,8 @@
 #include "Core/DocumentLists.h"
 #include "Core/Operations.h"
 
+#include <array>
+
 using namespace cp::runtime;
 
 /// The places of tokens within the documents that they are of; most follow each
@@ -80,20 +82,113 @@ static Error readPositions(Context &context, const Descriptor &call,
   return checkDocuments(call, lists, positions->whole);
 }
 
+/// The ranks that have the same documents: those of the sequence, unless the
+/// call names more.
+static Error findAlike(Context &context, const Descriptor &call,
+                       const Group &group, const Group *&alike) {
+  DocumentPositionsAttributes attrs(call);
+  alike = &group;
+  return attrs.alike.size ? findGroup(context, call, attrs.alike, alike)
+                          : std::nullopt;
+}
+
+namespace {
+/// The lists of all that have to have the same, [r, b, n], as a kernel takes
+/// them.
+struct ListsOfAll {
+  std::array<int64_t, 3> sizes, strides;
+  const void *data;
+
+  Buffer buffer() const {
+    return {const_cast<void *>(data), DType::I32, 3, sizes.data(),
+            strides.data()};
+  }
+};
+} // namespace
+
+static Error gatherLists(DeviceQueue &device, const Descriptor &call,
+                         const List<Taken> &all, ListsOfAll &lists) {
+  const Buffer &own = call.in(0);
+  auto count = int64_t(all.size()), size = numElements(own);
+  lists.sizes = {count, own.sizes[0], own.sizes[1]};
+  // Where nobody else has a part the call may be in a recording, which memory
+  // that grows is not for.
+  if (count == 1) {
+    lists.strides = {0, own.strides[0], own.strides[1]};
+    lists.data = own.data;
+    return std::nullopt;
+  }
+  lists.strides = {size, own.sizes[1], 1};
+  int64_t bytes = numBytes(own);
+  char *memory = device.termMemory(count * bytes);
+  lists.data = memory;
+  if (!memory)
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no " + std::to_string(count * bytes) +
+                       " bytes left on the device to compare documents; use "
+                       "more ranks"};
+  return packOnDevice(device, call, all, 0, memory, bytes);
+}
+
+/// Of the rows that this rank has, which are the same in every step.
+static Error runKernel(DeviceQueue &device, const Descriptor &call,
+                       const Positions &positions, const Group &alike,
+                       const ListsOfAll &lists) {
+  static constexpr int64_t dense[] = {1};
+  const Buffer &out = call.out(0);
+  const std::vector<int64_t> &rows = positions.ownRows();
+  Buffer ins[] = {lists.buffer(), {}};
+  if (!rows.empty()) {
+    Error failure;
+    void *there = device.constant(
+        rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure);
+    if (failure)
+      return failure;
+    ins[1] = {there, DType::I64, 1, out.sizes + 1, dense};
+  }
+  const int64_t words[] = {alike.position, positions.whole};
+  return device.run(call, "document_places", DType::I32,
+                    {ins, 2, &out, 1, words, 2});
+}
+
+/// By a kernel, which notes what is wrong with the lists; the host waits for
+/// nothing.
+static Error findOnDevice(Context &context, DeviceQueue &device,
+                          const Descriptor &call) {
+  DocumentPositionsAttributes attrs(call);
+  const Buffer &out = call.out(0);
+  const Positions *positions = nullptr;
+  if (Error failure =
+          findPositions(context, call, "", {attrs.axes, attrs.orders},
+                        out.sizes[1], positions))
+    return failure;
+  const Group *alike = nullptr;
+  if (Error failure = findAlike(context, call, *positions->group, alike))
+    return failure;
+  DocumentMoves documents = {0};
+  Exchange exchange(context, call, *alike);
+  exchange.countMoves(false);
+  if (Error failure = exchange.enter(documents))
+    return failure;
+  List<Taken> all;
+  if (Error failure = exchange.takeAll(all))
+    return failure;
+  ListsOfAll lists = {};
+  if (Error failure = exchange.told(gatherLists(device, call, all, lists)))
+    return failure;
+  return exchange.told(runKernel(device, call, *positions, *alike, lists));
+}
+
 Error cp::runtime::operations::documentPositions(Context &context,
                                                  const Descriptor &call) {
-  const Buffer &lists = call.in(0), &out = call.out(0);
   if (DeviceQueue *device = context.deviceOfCall())
-    return device->run(call, "document_places", lists.dtype,
-                       {call.allBuffers(), 1, &out, 1, nullptr, 0});
+    return findOnDevice(context, *device, call);
   BatchPositions positions = {};
   if (Error failure = readPositions(context, call, positions))
     return failure;
-  DocumentPositionsAttributes attrs(call);
-  const Group *alike = positions.group;
-  if (attrs.alike.size != 0)
-    if (Error failure = findGroup(context, call, attrs.alike, alike))
-      return failure;
+  const Group *alike = nullptr;
+  if (Error failure = findAlike(context, call, *positions.group, alike))
+    return failure;
   DocumentMoves documents = {0};
   Exchange exchange(context, call, *alike);
   exchange.countMoves(false);
@@ -101,6 +196,7 @@ Error cp::runtime::operations::documentPositions(Context &context,
     return failure;
   if (Error failure = expectSameDocuments(call, exchange, *alike))
     return failure;
+  const Buffer &lists = call.in(0), &out = call.out(0);
   for (int64_t row = 0; row < out.sizes[0]; ++row)
     writePlaces(out, row, documentsOf(lists, row), positions.own(row));
   return std::nullopt;

@@ -99,6 +99,29 @@ Error Exchange::pullAll() {
   return pull(group.position);
 }
 
+Error Exchange::takeAll(List<Taken> &all) {
+  for (int64_t from = 0; from < group.size; ++from) {
+    all.emplace_back();
+    if (Error failure = take(from, all.back()))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+Error cp::runtime::packOnDevice(DeviceQueue &device, const Descriptor &call,
+                                const List<Taken> &all, size_t number,
+                                char *memory, int64_t row) {
+  for (const Taken &each : all) {
+    const Taken::View &view = each.views[number];
+    Packed packed(view.buffer, *view.maps);
+    if (Error failure = device.copyMapped(call, packed.at(memory), view.buffer,
+                                          packed.packing()))
+      return failure;
+    memory += row;
+  }
+  return std::nullopt;
+}
+
 Error Exchange::told(Error failure) {
   if (failure && isInside)
     context.fail(failure->status, failure->message);

@@ -55,6 +55,9 @@ public:
   /// The same of all ranks, beginning behind this one so that not all of them
   /// turn to the same one at once, and of this one when the others are free.
   Error pullAll();
+  /// What this rank takes of each, itself too, in the order of positions, to be
+  /// looked at.
+  Error takeAll(List<Taken> &all);
   /// For what goes wrong on this rank between entering and leaving: its peers
   /// hear of it before it waits for them, who may wait for what it has not
   /// done.
@@ -101,6 +104,12 @@ private:
   int64_t number = -1, bytesBefore = 0;
   bool isInside = false, hasDeparted = false;
 };
+
+/// Copies what has been taken of each rank as its move number `number` into
+/// memory of the device, packed, `row` bytes apart.
+Error packOnDevice(DeviceQueue &device, const Descriptor &call,
+                   const List<Taken> &all, size_t number, char *memory,
+                   int64_t row);
 
 } // namespace cp::runtime
 

@@ -146,13 +146,8 @@ static Error sumOnDevice(DeviceQueue &device, const Descriptor &call,
                    call.title() + ": no " + std::to_string((rows + 1) * row) +
                        " bytes left on the device to add up " + typeText(out) +
                        "; use smaller buckets, or more ranks"};
-  for (int64_t peer = 0; peer < rows; ++peer) {
-    const Taken::View &view = peers[size_t(peer)].views[number];
-    Packed packed(view.buffer, *view.maps);
-    if (Error failure = device.copyMapped(call, packed.at(memory + peer * row),
-                                          view.buffer, packed.packing()))
-      return failure;
-  }
+  if (Error failure = packOnDevice(device, call, peers, number, memory, row))
+    return failure;
   char *there = rowOf(out, like.maps(), /*ofTarget=*/true);
   char *sum = there ? there : memory + rows * row;
   const int64_t sizes[] = {rows, bytes / element},
@@ -184,17 +179,6 @@ static Error sumAll(Context &context, const Descriptor &call,
 static Move termsOf(const Buffer &out, size_t index, DimMap part) {
   Move move(index, nullptr);
   return out.rank ? std::move(move).with(std::move(part)) : move;
-}
-
-/// Takes of all ranks what they have of the round.
-static Error takeAll(Exchange &exchange, const Group &group,
-                     List<Taken> &peers) {
-  for (int64_t peer = 0; peer < group.size; ++peer) {
-    peers.emplace_back();
-    if (Error failure = exchange.take(peer, peers.back()))
-      return failure;
-  }
-  return std::nullopt;
 }
 
 namespace {
@@ -252,7 +236,7 @@ static Error sumShared(Context &context, const Descriptor &call,
   if (Error failure = exchange.enter(terms))
     return failure;
   List<Taken> peers;
-  if (Error failure = takeAll(exchange, group, peers))
+  if (Error failure = exchange.takeAll(peers))
     return failure;
   if (Error failure = exchange.told(sumAll(context, call, peers)))
     return failure;
@@ -348,7 +332,7 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   if (Error failure = exchange.enter(terms))
     return failure;
   List<Taken> peers;
-  if (Error failure = takeAll(exchange, *group, peers))
+  if (Error failure = exchange.takeAll(peers))
     return failure;
   return exchange.told(sumAll(context, call, peers));
 }

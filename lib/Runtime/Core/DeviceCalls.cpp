@@ -26,12 +26,14 @@ struct Moving {
   std::array<const char *, 2> each = {};
   const char *first = nullptr, *sums = nullptr;
   size_t read = SIZE_MAX;
-  /// Whether no other rank has a part in it.
-  bool isAlone = false;
-  /// Which of its calls, where that is not all.
+  /// Which of its calls no other rank has a part in, and which it can, where
+  /// that is none, or all.
+  bool (*isAlone)(Context &context, const Descriptor &call) = nullptr;
   bool (*takes)(Context &context, const Descriptor &call) = nullptr;
 };
 } // namespace
+
+static bool always(Context &, const Descriptor &) { return true; }
 
 static constexpr Moving moving[] = {
     {"all_gather"},
@@ -41,19 +43,24 @@ static constexpr Moving moving[] = {
      "document_places",
      nullptr,
      SIZE_MAX,
-     true,
-     arePlacesOfWhole},
+     arePlacesOfWhole,
+     hasFixedRows},
     {"halo"},
-    {"positions", {}, "copy", nullptr, SIZE_MAX, true},
+    {"positions", {}, "copy", nullptr, SIZE_MAX, always},
     {"reorder"},
     {"shift"},
-    {"slice", {}, nullptr, nullptr, SIZE_MAX, true},
-    {"unslice", {}, nullptr, nullptr, SIZE_MAX, true},
+    {"slice", {}, nullptr, nullptr, SIZE_MAX, always},
+    {"unslice", {}, nullptr, nullptr, SIZE_MAX, always},
     {"all_reduce", {"sum_rows"}},
     {"reduce_scatter", {"sum_rows"}},
     {"scan_state", {"join_states", "join_decays"}},
     {"ring_attention", {}, "attention", "attention_merge", 4},
     {"ring_attention_grad", {}, "attention_grad_block", "accumulate", 8}};
+
+static bool isAlone(Context &context, const Descriptor &call,
+                    const Moving &moved) {
+  return moved.isAlone && moved.isAlone(context, call);
+}
 
 /// The one that the device does in a call, or null.
 static const Moving *movedOnDevice(Context &context, const Descriptor &call) {
@@ -64,8 +71,8 @@ static const Moving *movedOnDevice(Context &context, const Descriptor &call) {
       std::find_if(std::begin(moving), std::end(moving),
                    [&](const Moving &each) { return each.op == call.op(); });
   if (found == std::end(moving) || call.numIns() > found->read ||
-      (!found->isAlone && !context.world.movesOnDevice()) ||
-      (found->takes && !found->takes(context, call)))
+      (found->takes && !found->takes(context, call)) ||
+      (!context.world.movesOnDevice() && !isAlone(context, call, *found)))
     return nullptr;
   DType first = keyType(call);
   if (!has(found->first, first) || !has(found->sums, sumType(first)))
@@ -89,7 +96,8 @@ Error cp::runtime::runOnDevice(Context &context, Descriptor &call,
   const Moving *moved = hasKernel ? nullptr : movedOnDevice(context, call);
   if (context.recording)
     if (Error failure = context.recording->take(
-            call.table(), hasKernel || (moved && moved->isAlone)))
+            call.table(),
+            hasKernel || (moved && isAlone(context, call, *moved))))
       return failure;
   if (hasKernel || moved)
     return body(context, call);

@@ -60,11 +60,15 @@ std::optional<int64_t> cp::runtime::otherDocuments(const Buffer &a,
   return std::nullopt;
 }
 
+bool cp::runtime::hasFixedRows(Context &, const Descriptor &call) {
+  DocumentPositionsAttributes attrs(call);
+  return !SequenceCut{attrs.axes, attrs.orders}.isPerDocument();
+}
+
 bool cp::runtime::arePlacesOfWhole(Context &context, const Descriptor &call) {
   DocumentPositionsAttributes attrs(call);
   // What is wrong with the axes is told where the host works.
   const Group *group = nullptr, *alike = nullptr;
-  return !SequenceCut{attrs.axes, attrs.orders}.isPerDocument() &&
-         !findGroup(context, call, attrs.axes, group) && group->size == 1 &&
+  return !findGroup(context, call, attrs.axes, group) && group->size == 1 &&
          !findGroup(context, call, attrs.alike, alike) && alike->size == 1;
 }

@@ -29,6 +29,10 @@ Error checkDocuments(const Descriptor &call, const Buffer &lists,
 /// are the same.
 std::optional<int64_t> otherDocuments(const Buffer &a, const Buffer &b);
 
+/// Whether which rows a rank has in a call of document_positions is the same
+/// whatever the documents: then a device can find their places.
+bool hasFixedRows(cprt_context &context, const Descriptor &call);
+
 /// Whether a call of document_positions is of rows that a rank has whole, as it
 /// has nobody to share them with: then no other rank has a part in it.
 bool arePlacesOfWhole(cprt_context &context, const Descriptor &call);

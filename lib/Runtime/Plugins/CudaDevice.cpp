@@ -209,7 +209,9 @@ static cprt_status synchronize(void *opaque) {
   if (!message)
     return CPRT_OK;
   (void)cudaMemsetAsync(queue.faults, 0, bytes, queue.stream);
-  return queue.fail(CPRT_INVALID_ARGUMENT, message);
+  return queue.fail(cuda::isOfOtherRanks(queue.found) ? CPRT_MISMATCH
+                                                      : CPRT_INVALID_ARGUMENT,
+                    message);
 }
 
 static const char *error(void *queue) {
