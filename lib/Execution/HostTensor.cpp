@@ -47,6 +47,18 @@ HostTensor HostTensor::zeros(DType dtype, std::vector<int64_t> shape) {
   return tensor;
 }
 
+template <typename T> static HostTensor scalarOf(DType dtype, T value) {
+  HostTensor tensor = HostTensor::zeros(dtype, {});
+  std::memcpy(tensor.bytes.data(), &value, sizeof(value));
+  return tensor;
+}
+HostTensor HostTensor::scalar(double value) {
+  return scalarOf(DType::F64, value);
+}
+HostTensor HostTensor::scalar(int64_t value) {
+  return scalarOf(DType::I64, value);
+}
+
 int64_t HostTensor::numElements() const {
   return static_cast<int64_t>(bytes.size()) / dtypeBytes(dtype);
 }

@@ -143,12 +143,6 @@ static constexpr Number progressFields[] = {{"steps", &Progress::steps},
                                             {"taken", &Progress::taken},
                                             {"batches", &Progress::batches}};
 
-static HostTensor scalar(int64_t value) {
-  HostTensor tensor = HostTensor::zeros(DType::I64, {});
-  std::memcpy(tensor.bytes.data(), &value, sizeof(value));
-  return tensor;
-}
-
 /// Makes an empty folder, in the place of what a run has left that was stopped
 /// while it wrote.
 static llvm::Error makeFolder(const std::string &folder) {
@@ -174,7 +168,7 @@ writeOptimizer(const std::string &path, Progress progress,
                bool writes) {
   std::vector<HostTensor> numbers;
   for (const Number &number : progressFields)
-    numbers.push_back(scalar(progress.*number.field));
+    numbers.push_back(HostTensor::scalar(progress.*number.field));
   std::vector<TensorView> views;
   for (auto [number, tensor] : llvm::zip_equal(progressFields, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});

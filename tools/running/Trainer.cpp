@@ -10,15 +10,14 @@
 #include "Checkpoint.h"
 #include "Curve.h"
 #include "DataSource.h"
-#include "Inputs.h"
 #include "RunProgram.h"
 #include "Saving.h"
 #include "Settings.h"
+#include "StartState.h"
 #include "StepPrograms.h"
 #include "Timeline.h"
 #include "WriteTensors.h"
 #include "cp/Execution/Session.h"
-#include "cp/Files/Convert.h"
 #include "cp/Transforms/Update.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -26,19 +25,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 using llvm::StringRef;
 
 namespace cp {
 namespace {
-
-HostTensor scalar(DType dtype, const void *value) {
-  HostTensor tensor = HostTensor::zeros(dtype, {});
-  std::memcpy(tensor.bytes.data(), value, tensor.bytes.size());
-  return tensor;
-}
 
 class Trainer {
 public:
@@ -94,7 +85,8 @@ private:
     if (llvm::Error error =
             openData(programs.arguments, how, options).moveInto(source))
       return error;
-    if (llvm::Error error = setParameters())
+    if (llvm::Error error =
+            setStart(*session, programs.arguments, how, options))
       return error;
     if (!options.resume.empty())
       if (llvm::Error error = resume())
@@ -167,59 +159,6 @@ private:
     return checkCheckpoints(options.checkpoint);
   }
 
-  /// Parameters as cp-run has them, and what goes with them: masters are
-  /// parameters, moments and sums are zero.
-  llvm::Error setParameters() {
-    std::vector<TensorSpec> params;
-    for (const TensorSpec &spec : programs.arguments)
-      if (spec.isParam)
-        params.push_back(spec);
-    RunFlags sources = how;
-    if (!options.resume.empty())
-      sources.weights = weightsOfCheckpoint(options.resume);
-    auto set = [&](const TensorSpec &spec, const TensorView &view,
-                   llvm::function_ref<void()> release) {
-      if (!options.resume.empty())
-        if (llvm::Error error = checkFinite(sources.weights, spec, view))
-          return error;
-      if (llvm::Error error = session->set(spec.name, view, release))
-        return error;
-      return setMaster(spec, view);
-    };
-    llvm::Expected<Inputs> gathered = gatherInputs(params, sources, set);
-    if (!gathered)
-      return gathered.takeError();
-    for (const TensorSpec &spec : programs.arguments) {
-      bool isMaster = StringRef(spec.name).starts_with("master.");
-      if ((!spec.isState && !spec.isAccumulator) || isMaster)
-        continue;
-      if (llvm::Error error = session->set(
-              spec.name, HostTensor::zeros(spec.dtype, spec.shape)))
-        return error;
-    }
-    double clip =
-        options.clip ? options.clip : std::numeric_limits<double>::infinity();
-    return session->set(update::clip, scalar(DType::F64, &clip));
-  }
-
-  /// The parameter in a wider type, where the optimizer keeps that: what a step
-  /// first finds there is what the program computes with.
-  llvm::Error setMaster(const TensorSpec &param, const TensorView &view) {
-    auto master =
-        llvm::find_if(programs.arguments, [&](const TensorSpec &spec) {
-          return spec.name == "master." + param.name;
-        });
-    if (master == programs.arguments.end())
-      return llvm::Error::success();
-    HostTensor narrow = {param.dtype, param.shape, {}};
-    if (llvm::Error error =
-            convertElements(view.bytes, view.dtype, param.dtype, param.name)
-                .moveInto(narrow.bytes))
-      return error;
-    return session->set(master->name, TensorView{master->name, narrow.dtype,
-                                                 narrow.shape, narrow.bytes});
-  }
-
   //===--------------------------------------------------------------------===//
   // Steps
   //===--------------------------------------------------------------------===//
@@ -229,12 +168,11 @@ private:
     if (step < options.warmup)
       rate *= double(step + 1) / double(options.warmup);
     if (llvm::Error error =
-            session->set(update::rate, scalar(DType::F64, &rate)))
+            session->set(update::rate, HostTensor::scalar(rate)))
       return error;
     if (!countsSteps)
       return llvm::Error::success();
-    int64_t number = progress.taken + 1;
-    return session->set(update::step, scalar(DType::I64, &number));
+    return session->set(update::step, HostTensor::scalar(progress.taken + 1));
   }
 
   /// One batch more of a step.
@@ -258,7 +196,7 @@ private:
         return error;
     if (programs.accumulate())
       if (llvm::Error error =
-              session->set(update::microBatch, scalar(DType::I64, &microBatch)))
+              session->set(update::microBatch, HostTensor::scalar(microBatch)))
         return error;
     if (llvm::Error error = session->step())
       return error;

@@ -27,6 +27,9 @@ struct HostTensor {
 
   /// Of that shape, zero. Precondition: tensorBytes(shape, dtype) exists.
   static HostTensor zeros(DType dtype, std::vector<int64_t> shape);
+  /// One number without dimensions: F64, or I64.
+  static HostTensor scalar(double value);
+  static HostTensor scalar(int64_t value);
   int64_t numElements() const;
   /// The elements as doubles; integers are converted. F32, F64, BF16, I32,
   /// I64; empty for other types.

@@ -10,6 +10,8 @@
 
 #include "Exchange.h"
 
+#include <array>
+
 namespace cp::runtime {
 
 /// The moves of a round in which each rank looks at all others' cu_seqlens, of
@@ -23,9 +25,28 @@ struct DocumentMoves {
 };
 
 /// In that round: CPRT_MISMATCH, on every rank, where two of them have other
-/// documents.
-Error expectSameDocuments(const Descriptor &call, Exchange &exchange,
-                          const Group &group);
+/// documents. The host waits for the device that has them.
+Error expectSameDocuments(Context &context, const Descriptor &call,
+                          Exchange &exchange, const Group &group,
+                          const DocumentMoves &round);
+
+/// The lists of all that have to have the same, [r, b, n], as a kernel takes
+/// them.
+struct ListsOfAll {
+  std::array<int64_t, 3> sizes, strides;
+  const void *data;
+
+  Buffer buffer() const {
+    return {const_cast<void *>(data), DType::I32, 3, sizes.data(),
+            strides.data()};
+  }
+};
+
+/// What has been taken of all ranks in that round, one behind the other in
+/// memory of the device; of one rank its own, where it is. `index` is that of
+/// the call's lists among its buffers.
+Error gatherLists(DeviceQueue &device, const Descriptor &call, size_t index,
+                  const List<Taken> &all, ListsOfAll &lists);
 
 } // namespace cp::runtime
 

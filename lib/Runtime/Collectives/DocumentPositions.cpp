@@ -10,8 +10,6 @@
 #include "Core/DocumentLists.h"
 #include "Core/Operations.h"
 
-#include <array>
-
 using namespace cp::runtime;
 
 /// The places of tokens within the documents that they are of; most follow each
@@ -92,44 +90,6 @@ static Error findAlike(Context &context, const Descriptor &call,
                           : std::nullopt;
 }
 
-namespace {
-/// The lists of all that have to have the same, [r, b, n], as a kernel takes
-/// them.
-struct ListsOfAll {
-  std::array<int64_t, 3> sizes, strides;
-  const void *data;
-
-  Buffer buffer() const {
-    return {const_cast<void *>(data), DType::I32, 3, sizes.data(),
-            strides.data()};
-  }
-};
-} // namespace
-
-static Error gatherLists(DeviceQueue &device, const Descriptor &call,
-                         const List<Taken> &all, ListsOfAll &lists) {
-  const Buffer &own = call.in(0);
-  auto count = int64_t(all.size()), size = numElements(own);
-  lists.sizes = {count, own.sizes[0], own.sizes[1]};
-  // Where nobody else has a part the call may be in a recording, which memory
-  // that grows is not for.
-  if (count == 1) {
-    lists.strides = {0, own.strides[0], own.strides[1]};
-    lists.data = own.data;
-    return std::nullopt;
-  }
-  lists.strides = {size, own.sizes[1], 1};
-  int64_t bytes = numBytes(own);
-  char *memory = device.termMemory(count * bytes);
-  lists.data = memory;
-  if (!memory)
-    return Failure{CPRT_OUT_OF_MEMORY,
-                   call.title() + ": no " + std::to_string(count * bytes) +
-                       " bytes left on the device to compare documents; use "
-                       "more ranks"};
-  return packOnDevice(device, call, all, 0, memory, bytes);
-}
-
 /// Of the rows that this rank has, which are the same in every step.
 static Error runKernel(DeviceQueue &device, const Descriptor &call,
                        const Positions &positions, const Group &alike,
@@ -137,7 +97,8 @@ static Error runKernel(DeviceQueue &device, const Descriptor &call,
   static constexpr int64_t dense[] = {1};
   const Buffer &out = call.out(0);
   const std::vector<int64_t> &rows = positions.ownRows();
-  Buffer ins[] = {lists.buffer(), {}};
+  Buffer ins[] = {lists.buffer(),
+                  {nullptr, DType::Absent, 0, nullptr, nullptr}};
   if (!rows.empty()) {
     Error failure;
     void *there = device.constant(
@@ -174,7 +135,7 @@ static Error findOnDevice(Context &context, DeviceQueue &device,
   if (Error failure = exchange.takeAll(all))
     return failure;
   ListsOfAll lists = {};
-  if (Error failure = exchange.told(gatherLists(device, call, all, lists)))
+  if (Error failure = exchange.told(gatherLists(device, call, 0, all, lists)))
     return failure;
   return exchange.told(runKernel(device, call, *positions, *alike, lists));
 }
@@ -194,7 +155,8 @@ Error cp::runtime::operations::documentPositions(Context &context,
   exchange.countMoves(false);
   if (Error failure = exchange.enter(documents))
     return failure;
-  if (Error failure = expectSameDocuments(call, exchange, *alike))
+  if (Error failure =
+          expectSameDocuments(context, call, exchange, *alike, documents))
     return failure;
   const Buffer &lists = call.in(0), &out = call.out(0);
   for (int64_t row = 0; row < out.sizes[0]; ++row)

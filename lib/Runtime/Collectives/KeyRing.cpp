@@ -7,6 +7,8 @@
 
 #include "KeyRing.h"
 
+#include "Core/DocumentLists.h"
+
 #include <algorithm>
 
 using namespace cp::runtime;
@@ -42,10 +44,13 @@ static Error readPackedRows(Context &context, const Descriptor &call,
     return call.invalid(std::to_string(q.sizes[1]) + " queries and " +
                         std::to_string(k.sizes[1]) +
                         " keys, expected as many in documents");
+  HostLists own(*lists);
+  if (Error failure = own.bring(context, call))
+    return failure;
   const PackedPositions *packed = nullptr;
   if (Error failure =
           findPackedPositions(context, call, cut.axes, cut.perDocument(),
-                              *lists, q.sizes[1], packed))
+                              own.buffer(), q.sizes[1], packed))
     return failure;
   rows.queries = rows.keys = packed->rows.data();
   rows.isOfEach = true;

@@ -7,6 +7,7 @@
 
 #include "DocumentExchange.h"
 
+#include "Core/DocumentLists.h"
 #include "Core/Operations.h"
 
 using namespace cp::runtime;
@@ -86,11 +87,14 @@ static Error readReorder(Context &context, const Descriptor &call,
     return failure;
   if (Error failure = call.expectNotInPlace())
     return failure;
+  HostLists own(lists);
+  if (Error failure = own.bring(context, call))
+    return failure;
   for (Side *side : {&read.from, &read.to})
     if (isPerDocument(side->cut))
       if (Error failure =
               findPackedPositions(context, call, attrs.axes, side->cut.order,
-                                  lists, sizes[read.dim], side->packed))
+                                  own.buffer(), sizes[read.dim], side->packed))
         return failure;
   sizes[read.dim] = read.packed().whole;
   for (const Side &side : {read.from, read.to})
@@ -115,7 +119,8 @@ Error cp::runtime::operations::reorderDocuments(Context &context,
   exchange.countMoves(false);
   if (Error failure = exchange.enter(documents))
     return failure;
-  if (Error failure = expectSameDocuments(call, exchange, read.group()))
+  if (Error failure =
+          expectSameDocuments(context, call, exchange, read.group(), documents))
     return failure;
   exchange.countMoves(true);
   if (Error failure = exchange.nextRound(moves))

@@ -44,9 +44,15 @@ struct Staging {
   StagedParts parts;
   KeySlots keys;
   int64_t dk[2] = {}, dv[2] = {}, dkTerms = 0, dvTerms = 0, dq = 0;
+  /// Where queries stand, by element of the batch.
+  int64_t positions = 0;
 
-  Staging(const Descriptor &call, int64_t numRanks, bool arrivesMeanwhile)
+  Staging(const Descriptor &call, int64_t numRanks, bool arrivesMeanwhile,
+          bool bringsPositions)
       : keys(parts, call.in(1), call.in(2), numRanks) {
+    if (bringsPositions)
+      positions = parts.add(call.in(0).sizes[0] * call.in(0).sizes[1] *
+                            int64_t(sizeof(int64_t)));
     if (numRanks > 1) {
       for (int slot : {0, 1}) {
         dk[slot] = parts.add(numBytes(call.out(1)));
@@ -78,8 +84,10 @@ public:
 
   /// Before ranks meet.
   Error findPositions() {
-    if (!device || !grad.rule.causal || grad.queries->ownRows().empty())
+    if (!device || !grad.rule.causal || call.in(0).sizes[1] == 0)
       return std::nullopt;
+    if (grad.isOfEach)
+      return bringPositions();
     const std::vector<int64_t> &rows = grad.queries->ownRows();
     Error failure;
     positions = static_cast<const int64_t *>(device->constant(
@@ -96,6 +104,19 @@ public:
   }
 
 private:
+  /// Those of documents, which are others in each batch.
+  Error bringPositions() {
+    auto *there = reinterpret_cast<int64_t *>(memory + at.positions);
+    positions = there;
+    return grad.forEachPart([&](BatchPart, const Positions &queries,
+                                const Positions &) {
+      const std::vector<int64_t> &rows = queries.ownRows();
+      Error failure = device->upload(there, rows.data(),
+                                     int64_t(rows.size() * sizeof(int64_t)));
+      there += rows.size();
+      return failure;
+    });
+  }
   /// Step 0 has no block to work on.
   Error step(int64_t t) {
     if (Error failure = begin(t))
@@ -273,7 +294,7 @@ private:
     for (size_t i = 0; i < numOuts; ++i)
       partOuts[i] = parts[numIns + i].emplace(outs[i], batch).buffer();
     if (grad.rule.causal)
-      partIns[positionsOfKernel] = positionsOfQueries(queries);
+      partIns[positionsOfKernel] = positionsOfQueries(batch, queries);
     return grad.kernel(
         call, {partIns, numIns, partOuts, numOuts, words.data(), words.size()});
   }
@@ -289,12 +310,15 @@ private:
   }
 
   /// Where each query stands.
-  Buffer positionsOfQueries(const Positions &queries) const {
+  Buffer positionsOfQueries(BatchPart batch, const Positions &queries) const {
     static constexpr int64_t stride = 1, none = 0;
     const std::vector<int64_t> &rows = queries.ownRows();
     const int64_t *data = rows.empty() ? &none : rows.data();
-    return {const_cast<int64_t *>(positions ? positions : data), DType::I64, 1,
-            &call.in(0).sizes[1], &stride};
+    if (positions)
+      data =
+          positions + std::max<int64_t>(batch.element, 0) * call.in(0).sizes[1];
+    return {const_cast<int64_t *>(data), DType::I64, 1, &call.in(0).sizes[1],
+            &stride};
   }
 
   const Descriptor &call;
@@ -374,7 +398,8 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
     return failure;
   const Group &group = read.group();
   Staging at(call, group.size,
-             group.channel && group.channel->arrivesMeanwhile());
+             group.channel && group.channel->arrivesMeanwhile(),
+             context.deviceOfCall() && read.isOfEach);
   char *memory = at.parts.memoryOf(context);
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,

@@ -19,13 +19,11 @@ using namespace cp::runtime;
 namespace {
 /// An operation that is no kernel but that a device can do the work of, and
 /// what kernels that takes beside copies of its inputs: of each tensor's type,
-/// of the first one's, and of the type that this one is summed in; and from
-/// which input on it cannot, as the host reads them.
+/// of the first one's, and of the type that this one is summed in.
 struct Moving {
   std::string_view op;
   std::array<const char *, 2> each = {};
   const char *first = nullptr, *sums = nullptr;
-  size_t read = SIZE_MAX;
   /// Which of its calls no other rank has a part in, and which it can, where
   /// that is none, or all.
   bool (*isAlone)(Context &context, const Descriptor &call) = nullptr;
@@ -42,20 +40,20 @@ static constexpr Moving moving[] = {
      {},
      "document_places",
      nullptr,
-     SIZE_MAX,
      arePlacesOfWhole,
      hasFixedRows},
     {"halo"},
-    {"positions", {}, "copy", nullptr, SIZE_MAX, always},
+    {"positions", {}, "copy", nullptr, always},
     {"reorder"},
+    {"reorder_documents"},
     {"shift"},
-    {"slice", {}, nullptr, nullptr, SIZE_MAX, always},
-    {"unslice", {}, nullptr, nullptr, SIZE_MAX, always},
+    {"slice", {}, nullptr, nullptr, always},
+    {"unslice", {}, nullptr, nullptr, always},
     {"all_reduce", {"sum_rows"}},
     {"reduce_scatter", {"sum_rows"}},
     {"scan_state", {"join_states", "join_decays"}},
-    {"ring_attention", {}, "attention", "attention_merge", 4},
-    {"ring_attention_grad", {}, "attention_grad_block", "accumulate", 8}};
+    {"ring_attention", {}, "attention", "attention_merge"},
+    {"ring_attention_grad", {}, "attention_grad_block", "accumulate"}};
 
 static bool isAlone(Context &context, const Descriptor &call,
                     const Moving &moved) {
@@ -70,7 +68,7 @@ static const Moving *movedOnDevice(Context &context, const Descriptor &call) {
   const auto *found =
       std::find_if(std::begin(moving), std::end(moving),
                    [&](const Moving &each) { return each.op == call.op(); });
-  if (found == std::end(moving) || call.numIns() > found->read ||
+  if (found == std::end(moving) ||
       (found->takes && !found->takes(context, call)) ||
       (!context.world.movesOnDevice() && !isAlone(context, call, *found)))
     return nullptr;

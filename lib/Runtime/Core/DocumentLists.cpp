@@ -12,6 +12,29 @@
 
 using namespace cp::runtime;
 
+Error HostLists::bring(Context &context, const Descriptor &call) {
+  DeviceQueue *device = context.deviceOfCall();
+  if (!device)
+    return std::nullopt;
+  int64_t bytes = numBytes(view);
+  copy.resize(size_t(numElements(view)));
+  strides = {view.sizes[1], 1};
+  char *dense = device->termMemory(bytes);
+  if (bytes && !dense)
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no " + std::to_string(bytes) +
+                       " bytes left on the device to read documents; use more "
+                       "ranks"};
+  if (Error failure = device->copyMapped(
+          call, {dense, view.dtype, 2, view.sizes, strides.data()}, view, {}))
+    return failure;
+  if (Error failure = device->download(copy.data(), dense, bytes))
+    return failure;
+  view.data = copy.data();
+  view.strides = strides.data();
+  return device->synchronize();
+}
+
 namespace {
 /// What is wrong with a row, and what was expected.
 struct Wrong {

@@ -9,8 +9,11 @@
 #define CP_LIB_RUNTIME_DOCUMENTLISTS_H
 
 #include "Descriptor.h"
+#include "List.h"
 
 #include "cp/Layout/Documents.h"
+
+#include <array>
 
 namespace cp::runtime {
 
@@ -19,6 +22,25 @@ inline cp::Documents documentsOf(const Buffer &lists, int64_t row) {
   return {static_cast<const int32_t *>(lists.data) + row * lists.strides[0],
           lists.strides[1], lists.sizes[1]};
 }
+
+/// One rank's `cu_seqlens`, `i32[b, n]`, where the host can read them: their
+/// own memory, or a copy of what the call's device has.
+class HostLists {
+public:
+  explicit HostLists(const Buffer &lists) : view(lists) {}
+  HostLists(const HostLists &) = delete;
+  HostLists &operator=(const HostLists &) = delete;
+
+  /// To be called first, of lists that have been checked for their type. The
+  /// host waits for the device.
+  Error bring(cprt_context &context, const Descriptor &call);
+  const Buffer &buffer() const { return view; }
+
+private:
+  Buffer view;
+  List<int32_t> copy;
+  std::array<int64_t, 2> strides;
+};
 
 /// CPRT_INVALID_ARGUMENT unless each row has documents that follow each other
 /// and are the whole of `tokens`.
