@@ -37,6 +37,34 @@ def _local(gradient: Tensor) -> Tensor:
     return gradient if to_local is None else to_local()
 
 
+def _gradients_by_type(
+    parameters: Sequence[nn.Parameter], has: Sequence[bool]
+) -> dict[torch.dtype, list[Tensor]]:
+    """Of those that some rank `has` one of; where this one has not, zeros."""
+    by_type: dict[torch.dtype, list[Tensor]] = {}
+    for parameter, is_there in zip(parameters, has, strict=True):
+        if not is_there:
+            continue
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        by_type.setdefault(parameter.dtype, []).append(parameter.grad)
+    return by_type
+
+
+def _add_up(gradients: Sequence[Tensor], group: Any) -> None:
+    """Over the ranks, in one bucket, and notes that they have been."""
+    import torch.distributed as dist
+
+    flat = torch.cat([_local(each).reshape(-1) for each in gradients])
+    dist.all_reduce(flat, group=group)
+    offset = 0
+    for gradient in gradients:
+        own = _local(gradient)
+        own.copy_(flat[offset : offset + own.numel()].view_as(own))
+        offset += own.numel()
+        setattr(gradient, _SUMMED, own._version)
+
+
 def _is_new(gradient: Tensor | None) -> bool:
     """Whether it is not as sum_gradients() has left it."""
     if gradient is None:
@@ -132,37 +160,29 @@ class ContextParallel(RowSharing):
         *has, are_new = self.agree_on_rows(
             [*(each is not None for each in given), any(map(_is_new, given))]
         )
-        if any(has) and not are_new:
+        self._expect_gradients(model, any(has), are_new)
+        for gradients in _gradients_by_type(parameters, has).values():
+            _add_up(gradients, self.group)
+
+    def _expect_gradients(
+        self, model: nn.Module, are_there: bool, are_new: bool
+    ) -> None:
+        if are_there and are_new:
+            return
+        if are_there:
             raise ValueError(
                 "these gradients have been added up already; call sum_gradients() once "
                 "a step, behind its last backward pass"
             )
-        if not any(has):
-            raise ValueError(
-                f"no parameter of this {type(model).__name__} has a gradient; "
-                + (
-                    "it was copied: call sum_gradients(copy) for those of the copy"
-                    if self.is_copied
-                    else "call sum_gradients() behind the backward pass, before the "
-                    "optimizer's step"
-                )
+        raise ValueError(
+            f"no parameter of this {type(model).__name__} has a gradient; "
+            + (
+                "it was copied: call sum_gradients(copy) for those of the copy"
+                if self.is_copied
+                else "call sum_gradients() behind the backward pass, before the "
+                "optimizer's step"
             )
-        by_type: dict[torch.dtype, list[Tensor]] = {}
-        for parameter, is_there in zip(parameters, has, strict=True):
-            if not is_there:
-                continue
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            by_type.setdefault(parameter.dtype, []).append(parameter.grad)
-        for gradients in by_type.values():
-            flat = torch.cat([_local(each).reshape(-1) for each in gradients])
-            dist.all_reduce(flat, group=self.group)
-            offset = 0
-            for gradient in gradients:
-                own = _local(gradient)
-                own.copy_(flat[offset : offset + own.numel()].view_as(own))
-                offset += own.numel()
-                setattr(gradient, _SUMMED, own._version)
+        )
 
     def operator_of(self, shape: Any, wrt: Sequence[str]) -> Operator:
         """Compiled by the first rank, once for each shape of a layer."""

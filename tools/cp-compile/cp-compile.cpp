@@ -82,6 +82,10 @@ llvm::Error addStep(FileOptions &options) {
           " is for steps of an optimizer; give --optimizer too");
     return llvm::Error::success();
   }
+  if (options.withGradients)
+    return llvm::createStringError(
+        "--optimizer makes steps of the gradients, and its program gives none; "
+        "leave --gradients or --optimizer out");
   if (options.vjp)
     return llvm::createStringError(
         "--vjp takes cotangents, and --optimizer the gradients of a loss; "

@@ -71,6 +71,26 @@ static llvm::Expected<StepsThere> stepsIn(const std::string &folder) {
   return there;
 }
 
+llvm::Error checkResumed(const std::string &folder) {
+  if (folder.empty() || llvm::all_of(filesOfCheckpoint(folder), [](auto &file) {
+        return fs::exists(file);
+      }))
+    return llvm::Error::success();
+  std::string advice = "give a folder that --checkpoint has written";
+  if (llvm::Expected<StepsThere> there = stepsIn(folder); !there)
+    llvm::consumeError(there.takeError());
+  else if (!there->whole.empty())
+    advice =
+        "its last one is " +
+        inFolder(folder,
+                 "step-" + std::to_string(*llvm::max_element(there->whole)));
+  return llvm::createStringError("--resume='" + folder +
+                                 "': is no checkpoint, which has "
+                                 "model.safetensors and "
+                                 "optimizer.safetensors; " +
+                                 advice);
+}
+
 llvm::Error checkCheckpoints(const std::string &folder) {
   if (folder.empty())
     return llvm::Error::success();
@@ -98,11 +118,11 @@ static llvm::Error checkReplaced(const std::string &folder,
       inFolder(folder, name) + " to go on with that, or another folder");
 }
 
-llvm::Error claimCheckpoints(const std::string &folder,
-                             const std::string &resumed,
-                             llvm::function_ref<bool(int64_t)> isDue) {
+llvm::Expected<std::vector<int64_t>>
+claimCheckpoints(const std::string &folder, const std::string &resumed,
+                 llvm::function_ref<bool(int64_t)> isDue) {
   if (folder.empty())
-    return llvm::Error::success();
+    return Steps();
   llvm::Expected<StepsThere> there = stepsIn(folder);
   if (!there)
     return there.takeError();
@@ -118,6 +138,7 @@ llvm::Error claimCheckpoints(const std::string &folder,
     if (std::error_code code = fs::exists(place) ? fs::remove_directories(old)
                                                  : fs::rename(old, place))
       return failed(old, code);
+    there->whole.push_back(step);
   }
   for (int64_t step : there->partial) {
     std::string path =
@@ -125,7 +146,7 @@ llvm::Error claimCheckpoints(const std::string &folder,
     if (std::error_code code = fs::remove_directories(path))
       return failed(path, code);
   }
-  return llvm::Error::success();
+  return there->whole;
 }
 
 /// Under which the weights' file says of which step it is, which its tensors
@@ -202,10 +223,16 @@ writeFiles(const std::string &folder, Progress progress,
   return found;
 }
 
-/// Puts `partial` in the place of `name` in `folder`.
+/// Puts `partial` in the place of `name` in `folder`, where there may be one to
+/// replace.
 static llvm::Error publish(const std::string &partial,
-                           const std::string &folder, const std::string &name) {
+                           const std::string &folder, const std::string &name,
+                           bool replaces) {
   std::string place = inFolder(folder, name);
+  if (!replaces && fs::exists(place))
+    return llvm::createStringError(
+        place + ": another run has written it since this one began; give each "
+                "a --checkpoint of its own");
   // A folder cannot be renamed onto one that has files, and to empty that first
   // would leave neither for a while.
   std::string old = inFolder(folder, "." + name + ".old");
@@ -221,17 +248,18 @@ static llvm::Error publish(const std::string &partial,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<NotFiniteResult>>
-writeCheckpoint(const std::string &folder, Progress progress,
-                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
-                bool writes) {
+llvm::Expected<std::vector<NotFiniteResult>> writeCheckpoint(
+    const std::string &folder, Progress progress, llvm::ArrayRef<int64_t> found,
+    llvm::ArrayRef<TensorSpec> arguments, const Session &session, bool writes) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string partial = inFolder(folder, "." + name + ".partial");
   auto notFinite = writeFiles(partial, progress, arguments, session, writes);
   if (!writes)
     return notFinite;
-  llvm::Error error =
-      notFinite ? publish(partial, folder, name) : notFinite.takeError();
+  llvm::Error error = notFinite
+                          ? publish(partial, folder, name,
+                                    llvm::is_contained(found, progress.steps))
+                          : notFinite.takeError();
   if (!error)
     return notFinite;
   // What is half written would keep a full disk full.

@@ -43,12 +43,13 @@ writeWeights(const std::string &path, Progress progress,
              bool writes);
 
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
-/// One of the same step is replaced: a run that is killed between two renames
-/// leaves it as .step-N.old. As writeWeights otherwise.
-llvm::Expected<std::vector<NotFiniteResult>>
-writeCheckpoint(const std::string &folder, Progress progress,
-                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
-                bool writes);
+/// One of the same step is replaced if it is among `found`, what there was when
+/// the run began (claimCheckpoints), and otherwise an error, as it is another
+/// run's: one that is killed between two renames leaves it as .step-N.old. As
+/// writeWeights otherwise.
+llvm::Expected<std::vector<NotFiniteResult>> writeCheckpoint(
+    const std::string &folder, Progress progress, llvm::ArrayRef<int64_t> found,
+    llvm::ArrayRef<TensorSpec> arguments, const Session &session, bool writes);
 
 /// An error where a tensor of the checkpoint that `label` names is not finite:
 /// a run that goes on from there gives nothing.
@@ -67,12 +68,16 @@ llvm::Error checkCheckpoints(const std::string &folder);
 
 /// Puts in order what runs have left there that were killed: a checkpoint that
 /// was about to be replaced is in its place again, and what was half written is
-/// gone. To be called when nothing else refuses the run. Errors, with the
-/// folder as it was: a step that `isDue` is there of a run that this one does
-/// not go on with, which `resumed`, a checkpoint or empty, says.
-llvm::Error claimCheckpoints(const std::string &folder,
-                             const std::string &resumed,
-                             llvm::function_ref<bool(int64_t)> isDue);
+/// gone. To be called when nothing else refuses the run. Gives the steps that
+/// are there then. Errors, with the folder as it was: a step that `isDue` is
+/// there of a run that this one does not go on with, which `resumed`, a
+/// checkpoint or empty, says.
+llvm::Expected<std::vector<int64_t>>
+claimCheckpoints(const std::string &folder, const std::string &resumed,
+                 llvm::function_ref<bool(int64_t)> isDue);
+
+/// An error where `folder` is no checkpoint, which names those that it has.
+llvm::Error checkResumed(const std::string &folder);
 
 /// The files of a checkpoint.
 std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint);

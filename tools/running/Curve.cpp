@@ -7,6 +7,8 @@
 
 #include "Curve.h"
 
+#include "Saving.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,13 +47,14 @@ static llvm::Expected<std::string> linesOf(const std::string &path,
 
 llvm::Expected<Curve> Curve::open(const std::string &path, int64_t steps) {
   std::string kept;
-  if (steps > 0)
+  if (steps > 0 && orStandardOutput(path) != "-")
     if (llvm::Error error = linesOf(path, steps).moveInto(kept))
       return error;
   Curve curve;
   curve.path = path;
   std::error_code code;
-  curve.file = std::make_unique<llvm::raw_fd_ostream>(path, code);
+  curve.file =
+      std::make_unique<llvm::raw_fd_ostream>(orStandardOutput(path), code);
   if (code)
     return llvm::createStringError(path + ": " + code.message());
   *curve.file << header << "\n" << kept;

@@ -33,22 +33,39 @@ std::string transportOfLauncher() {
   return isStep && !isAlone("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
 }
 
-/// Whether a launcher has started other processes beside this one.
-static bool isOneOfSeveral() {
+/// How many processes a launcher has started, where these are several, as it
+/// says; empty otherwise.
+static llvm::StringRef processesOfLauncher() {
   for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE",
                            "SLURM_STEP_NUM_TASKS"})
     if (llvm::StringRef count = variable(name); !count.empty() && count != "1")
-      return true;
-  return false;
+      return count;
+  return "";
 }
 
 void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice) {
-  if (isOneOfSeveral())
+  if (!processesOfLauncher().empty())
     llvm::errs()
         << flags.tool
         << ": warning: each process that the launcher has started runs "
            "all ranks, and writes the same files; "
         << advice << " for one rank a process\n";
+}
+
+llvm::Error checkLauncher(const RunFlags &flags) {
+  llvm::StringRef started = processesOfLauncher();
+  if (!flags.job || flags.job->size() > 1 || started.empty())
+    return llvm::Error::success();
+  std::string other = transportOfLauncher();
+  return llvm::createStringError(
+      "--transport=" + flags.transport +
+      " finds this process alone, but its "
+      "launcher says that it has started " +
+      started + "; " +
+      (other == flags.transport
+           ? "start it by a launcher that " + flags.transport + " knows"
+           : "give --transport=" + other + ", or start it by the launcher of " +
+                 flags.transport));
 }
 
 } // namespace cp

@@ -20,6 +20,10 @@ std::string transportOfLauncher();
 /// Says that each process of a launcher runs all ranks, where that is so and
 /// nobody has asked for it; `advice` is what to do about it.
 void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice);
+/// An error where a launcher has started several processes, and the transport
+/// of this one knows of none but itself: each would run by itself and write the
+/// same files. That is so under another MPI's mpirun.
+llvm::Error checkLauncher(const RunFlags &flags);
 
 } // namespace cp
 

@@ -7,6 +7,7 @@
 
 #include "RunFlags.h"
 
+#include "Launcher.h"
 #include "Process.h"
 #include "Settings.h"
 #include "StartWatch.h"
@@ -199,7 +200,7 @@ llvm::Error joinJob(RunFlags &flags, const char *program) {
       return error;
   }
   flags.quiet |= !flags.speaks();
-  return llvm::Error::success();
+  return checkLauncher(flags);
 }
 
 llvm::Error openDevice(RunFlags &flags, const char *program) {

@@ -262,7 +262,7 @@ llvm::Error saveTensors(const RunFlags &options, const Program &program,
 
 llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
   std::error_code code;
-  llvm::ToolOutputFile file(path, code, fs::OF_Text);
+  llvm::ToolOutputFile file(orStandardOutput(path), code, fs::OF_Text);
   if (code)
     return llvm::createStringError(path + ": " + code.message());
   file.os() << value << "\n";

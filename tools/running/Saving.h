@@ -38,6 +38,12 @@ llvm::Error checkOutputs(const RunFlags &options);
 /// Where a link goes; any other file itself.
 std::string targetOf(const std::string &file);
 
+/// The name of standard output where a file is that: under the device's name it
+/// would be opened once more, and what is there be cut off.
+inline llvm::StringRef orStandardOutput(llvm::StringRef file) {
+  return file == "/dev/stdout" ? "-" : file;
+}
+
 /// Refuses two tensors of one name in one file.
 llvm::Error checkNames(const RunFlags &options, const Program &program);
 

@@ -7,6 +7,8 @@
 
 #include "TrainFlags.h"
 
+#include "Checkpoint.h"
+
 #include <cmath>
 
 namespace cl = llvm::cl;
@@ -97,6 +99,8 @@ llvm::Error checkTrainFlags(const RunFlags &run, const TrainFlags &flags) {
   if (llvm::Error error = check("lr", flags.rate))
     return error;
   if (llvm::Error error = check("clip", flags.clip))
+    return error;
+  if (llvm::Error error = checkResumed(flags.resume))
     return error;
   return checkRunFlags(run);
 }

@@ -92,10 +92,12 @@ private:
       if (llvm::Error error = resume())
         return error;
     if (how.speaks())
-      if (llvm::Error error = claimCheckpoints(
-              options.checkpoint, options.resume, [&](int64_t step) {
-                return step > progress.steps && isDue(step);
-              }))
+      if (llvm::Error error =
+              claimCheckpoints(options.checkpoint, options.resume,
+                               [&](int64_t step) {
+                                 return step > progress.steps && isDue(step);
+                               })
+                  .moveInto(found))
         return error;
     if (options.csv.empty() || !how.speaks())
       return llvm::Error::success();
@@ -290,7 +292,7 @@ private:
     if (options.checkpoint.empty() || !isDue(progress.steps))
       return llvm::Error::success();
     auto notFinite =
-        writeCheckpoint(options.checkpoint, progress, programs.arguments,
+        writeCheckpoint(options.checkpoint, progress, found, programs.arguments,
                         *session, how.speaks());
     if (notFinite) {
       tellNotFinite("the checkpoint of step " + std::to_string(progress.steps),
@@ -345,6 +347,8 @@ private:
   bool toldOfTokens = false;
   std::optional<Curve> curve;
   Progress progress;
+  /// Steps whose checkpoints were there when the run began.
+  std::vector<int64_t> found;
   /// Why the last checkpoint could not be written, if it could not.
   std::string missing;
   /// Steps of the run that this one goes on with.

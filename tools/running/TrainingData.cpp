@@ -20,9 +20,25 @@ std::string digestOf(const Batch &batch) {
   auto add = [&](llvm::ArrayRef<uint8_t> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   };
-  for (const HostTensor *tensor : {&batch.ids, &batch.labels, &batch.documents})
-    add(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(tensor->bytes.data()),
-                       tensor->bytes.size()));
+  auto bytesOf = [](const HostTensor &tensor) {
+    return llvm::ArrayRef(
+        reinterpret_cast<const uint8_t *>(tensor.bytes.data()),
+        tensor.bytes.size());
+  };
+  add(bytesOf(batch.ids));
+  add(bytesOf(batch.labels));
+  // The rest of a list repeats its last end, as often as a model has room.
+  const HostTensor &documents = batch.documents;
+  size_t rows = documents.shape.empty() ? 0 : size_t(documents.shape[0]);
+  for (size_t row = 0; row < rows; ++row) {
+    size_t size = documents.bytes.size() / rows;
+    llvm::ArrayRef<uint8_t> list = bytesOf(documents).slice(row * size, size);
+    constexpr size_t entry = sizeof(int32_t);
+    while (list.size() > entry &&
+           list.take_back(entry) == list.drop_back(entry).take_back(entry))
+      list = list.drop_back(entry);
+    add(list);
+  }
   return llvm::utohexstr(llvm::xxh3_64bits(bytes), /*LowerCase=*/true, 16);
 }
 
