@@ -175,7 +175,7 @@ static llvm::Error makeFolder(const std::string &folder) {
 }
 
 llvm::Expected<std::vector<NotFiniteResult>>
-writeWeights(const std::string &path, Progress progress,
+writeWeights(const std::string &path, const Progress &progress,
              llvm::ArrayRef<TensorSpec> arguments, const Session &session,
              bool writes) {
   return writeArguments(
@@ -184,7 +184,7 @@ writeWeights(const std::string &path, Progress progress,
 }
 
 static llvm::Expected<std::vector<NotFiniteResult>>
-writeOptimizer(const std::string &path, Progress progress,
+writeOptimizer(const std::string &path, const Progress &progress,
                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
                bool writes) {
   std::vector<HostTensor> numbers;
@@ -202,7 +202,7 @@ writeOptimizer(const std::string &path, Progress progress,
 /// Every process of a job hands over all that it has, whatever becomes of the
 /// files of the one that `writes`.
 static llvm::Expected<std::vector<NotFiniteResult>>
-writeFiles(const std::string &folder, Progress progress,
+writeFiles(const std::string &folder, const Progress &progress,
            llvm::ArrayRef<TensorSpec> arguments, const Session &session,
            bool writes) {
   llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
@@ -248,9 +248,11 @@ static llvm::Error publish(const std::string &partial,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<NotFiniteResult>> writeCheckpoint(
-    const std::string &folder, Progress progress, llvm::ArrayRef<int64_t> found,
-    llvm::ArrayRef<TensorSpec> arguments, const Session &session, bool writes) {
+llvm::Expected<std::vector<NotFiniteResult>>
+writeCheckpoint(const std::string &folder, const Progress &progress,
+                llvm::ArrayRef<int64_t> found,
+                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+                bool writes) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string partial = inFolder(folder, "." + name + ".partial");
   auto notFinite = writeFiles(partial, progress, arguments, session, writes);

@@ -38,7 +38,7 @@ struct Progress {
 /// processes of a job call it, and one `writes`, which is given what is not
 /// finite.
 llvm::Expected<std::vector<NotFiniteResult>>
-writeWeights(const std::string &path, Progress progress,
+writeWeights(const std::string &path, const Progress &progress,
              llvm::ArrayRef<TensorSpec> arguments, const Session &session,
              bool writes);
 
@@ -47,9 +47,11 @@ writeWeights(const std::string &path, Progress progress,
 /// the run began (claimCheckpoints), and otherwise an error, as it is another
 /// run's: one that is killed between two renames leaves it as .step-N.old. As
 /// writeWeights otherwise.
-llvm::Expected<std::vector<NotFiniteResult>> writeCheckpoint(
-    const std::string &folder, Progress progress, llvm::ArrayRef<int64_t> found,
-    llvm::ArrayRef<TensorSpec> arguments, const Session &session, bool writes);
+llvm::Expected<std::vector<NotFiniteResult>>
+writeCheckpoint(const std::string &folder, const Progress &progress,
+                llvm::ArrayRef<int64_t> found,
+                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+                bool writes);
 
 /// An error where a tensor of the checkpoint that `label` names is not finite:
 /// a run that goes on from there gives nothing.
