@@ -72,6 +72,19 @@ func.func @empty(%x: tensor<0x0x0x0xf32> {cp.sequence = 1 : i64},
 
 // -----
 
+// So there is where a batch has no sequence at all.
+func.func @no_batch(%x: tensor<0x8x2xf32> {cp.sequence = 1 : i64},
+    %w: tensor<2x4xf32>, %rows: tensor<0x3x2xf32>,
+    %dy: tensor<0x8x2xf32> {cp.sequence = 1 : i64})
+    -> (tensor<0x8x2xf32> {cp.sequence = 1 : i64}, tensor<2x4xf32>, tensor<0x3x2xf32>) {
+  %dx, %dw, %db, %drows = cp.conv1d_grad %x weight(%w) initial(%rows) from %dy
+      : (tensor<0x8x2xf32>, tensor<2x4xf32>, tensor<0x8x2xf32>, tensor<0x3x2xf32>)
+      -> (tensor<0x8x2xf32>, tensor<2x4xf32>, tensor<2xf32>, tensor<0x3x2xf32>)
+  return %dx, %dw, %drows : tensor<0x8x2xf32>, tensor<2x4xf32>, tensor<0x3x2xf32>
+}
+
+// -----
+
 // Upstream takes this index for 0.
 func.func @merged(%x: tensor<2x4xf32> {cp.sequence = 1 : i64}) -> tensor<8xf32> {
   // expected-error @below {{'tensor.collapse_shape' op must list each of the 2 dimensions that it merges or splits once and in order}}

@@ -19,7 +19,8 @@ cl::OptionCategory category("cp-run options");
 void defineHow(Options &o) {
   static Flag<Check> check(
       "check",
-      cl::desc("Compare with the undecorated module on reference kernels:"),
+      cl::desc("Compare with the module without layouts on one rank, by "
+               "reference kernels:"),
       cl::ValueOptional,
       cl::values(clEnumValN(Check::Results, "results", "its results"),
                  clEnumValN(Check::Each, "each",

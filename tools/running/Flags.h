@@ -64,10 +64,31 @@ public:
 
 namespace cp {
 
+/// One of a few words; LLVM's own parser does not say which there are.
+template <typename T> struct ChoiceParser : llvm::cl::parser<T> {
+  using llvm::cl::parser<T>::parser;
+  bool parse(llvm::cl::Option &option, llvm::StringRef flag,
+             llvm::StringRef text, T &value) {
+    std::string names;
+    for (const auto &choice : this->Values) {
+      if (choice.Name == text) {
+        value = choice.V.getValue();
+        return false;
+      }
+      if (!choice.Name.empty())
+        names += (names.empty() ? "" : ", ") + choice.Name.str();
+    }
+    return option.error("expected one of " + names + ", but got '" + text + "'",
+                        flag);
+  }
+};
+
 namespace flags {
 template <typename T>
-using ParserOf = llvm::cl::parser<std::conditional_t<
-    std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, Decimal<T>, T>>;
+using ParserOf = std::conditional_t<
+    std::is_enum_v<T>, ChoiceParser<T>,
+    llvm::cl::parser<std::conditional_t<
+        std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, Decimal<T>, T>>>;
 } // namespace flags
 
 /// A flag that writes straight into a field, and one that keeps its value.

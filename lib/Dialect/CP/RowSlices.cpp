@@ -32,8 +32,20 @@ struct Range {
 
 } // namespace
 
+/// Without elements; slices of what has a dimension of size 0 would begin
+/// behind its end, which the verifier of slices refuses.
+static bool isEmpty(Value value) {
+  return llvm::is_contained(shapeOf(value), 0);
+}
+
 Value sliceAlong(OpBuilder &builder, Location loc, Value value, int64_t dim,
                  int64_t first, int64_t count) {
+  if (isEmpty(value)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = count;
+    return tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  }
   Range range(value, dim, first, count);
   return tensor::ExtractSliceOp::create(builder, loc, value, range.offsets,
                                         range.sizes, range.strides);
@@ -41,6 +53,8 @@ Value sliceAlong(OpBuilder &builder, Location loc, Value value, int64_t dim,
 
 Value putAlong(OpBuilder &builder, Location loc, Value piece, Value into,
                int64_t dim, int64_t at) {
+  if (isEmpty(into))
+    return into;
   Range range(into, dim, at, shapeOf(piece)[dim]);
   return tensor::InsertSliceOp::create(builder, loc, piece, into, range.offsets,
                                        range.sizes, range.strides);
