@@ -37,6 +37,13 @@ namespace {
 struct Errors {
   int count = 0;
   std::string last;
+
+  void note(Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    ++count;
+    last = diagnostic.str();
+  }
 };
 
 /// Verifies after each pass that says it has succeeded.
@@ -94,14 +101,20 @@ static std::string printed(ModuleOp module) {
 }
 
 /// What is printed must be read as the same again.
-static void checkRoundTrip(ModuleOp module, const Errors &errors) {
+static void checkRoundTrip(ModuleOp module, Errors &errors) {
   std::string once = printed(module);
   // A context has one resource of a name, and would rename those of a second
   // module.
   std::optional<MLIRContext> another;
+  std::optional<ScopedDiagnosticHandler> handler;
   MLIRContext *context = module.getContext();
-  if (StringRef(once).contains("dense_resource<"))
+  if (StringRef(once).contains("dense_resource<")) {
     context = &another.emplace(registry(), MLIRContext::Threading::DISABLED);
+    handler.emplace(context, [&](Diagnostic &diagnostic) {
+      errors.note(diagnostic);
+      return success();
+    });
+  }
   OwningOpRef<ModuleOp> again =
       parseSourceString<ModuleOp>(once, ParserConfig(context));
   fuzz::require(bool(again), "IR is printed as what cannot be read: " +
@@ -124,10 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext context(registry(), MLIRContext::Threading::DISABLED);
   Errors errors;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
-      ++errors.count;
-      errors.last = diagnostic.str();
-    }
+    errors.note(diagnostic);
     return success();
   });
   OwningOpRef<ModuleOp> module =

@@ -44,8 +44,8 @@ writeWeights(const std::string &path, const Progress &progress,
 
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
 /// One of the same step is replaced if it is among `found`, what there was when
-/// the run began (claimCheckpoints), and otherwise an error, as it is another
-/// run's: one that is killed between two renames leaves it as .step-N.old. As
+/// the run began (claimCheckpoints); a run that is killed between two renames
+/// leaves that as .step-N.old. Any other is another run's, and an error. As
 /// writeWeights otherwise.
 llvm::Expected<std::vector<NotFiniteResult>>
 writeCheckpoint(const std::string &folder, const Progress &progress,
@@ -78,7 +78,7 @@ llvm::Expected<std::vector<int64_t>>
 claimCheckpoints(const std::string &folder, const std::string &resumed,
                  llvm::function_ref<bool(int64_t)> isDue);
 
-/// An error where `folder` is no checkpoint, which names those that it has.
+/// An error where `folder` is no checkpoint, which names the last one in it.
 llvm::Error checkResumed(const std::string &folder);
 
 /// The files of a checkpoint.

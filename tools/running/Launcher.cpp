@@ -43,6 +43,17 @@ static llvm::StringRef processesOfLauncher() {
   return "";
 }
 
+/// Whether an MPI's own launcher has started this process: what others around
+/// it say, as a pod or a shell in a step of Slurm, is not about this job. What
+/// is no MPI goes by what they say.
+static bool isOfOwnLauncher(llvm::StringRef transport) {
+  if (transport == "openmpi")
+    return !variable("OMPI_COMM_WORLD_SIZE").empty();
+  if (transport == "mpich")
+    return !variable("PMI_SIZE").empty();
+  return true;
+}
+
 void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice) {
   if (!processesOfLauncher().empty())
     llvm::errs()
@@ -54,18 +65,14 @@ void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice) {
 
 llvm::Error checkLauncher(const RunFlags &flags) {
   llvm::StringRef started = processesOfLauncher();
-  if (!flags.job || flags.job->size() > 1 || started.empty())
+  if (!flags.job || flags.job->size() > 1 || started.empty() ||
+      isOfOwnLauncher(flags.transport))
     return llvm::Error::success();
-  std::string other = transportOfLauncher();
   return llvm::createStringError(
       "--transport=" + flags.transport +
-      " finds this process alone, but its "
-      "launcher says that it has started " +
-      started + "; " +
-      (other == flags.transport
-           ? "start it by a launcher that " + flags.transport + " knows"
-           : "give --transport=" + other + ", or start it by the launcher of " +
-                 flags.transport));
+      " finds this process alone, but its launcher says that it has started " +
+      started + "; give --transport=" + transportOfLauncher() +
+      ", or start it by the launcher of " + flags.transport);
 }
 
 } // namespace cp

@@ -24,11 +24,11 @@
 // transport reaches it, and the device has kernels of what they do beside
 // `copy`: `sum_rows`; `join_states` and `join_decays`; `attention` and
 // `attention_merge`; `attention_grad_block` and `accumulate`
-// (kernels/cpu/Kernels.h). Elsewhere the host has what they move. Places within
-// documents are found there by `document_places`, but for orders per document.
-// Where that keeps the device's order, as NCCL does, they have begun when they
-// return, as kernels have: what goes wrong with one is this context's failure
-// once somebody waits for the device, or as soon as a rank fails or the
+// (kernels/cpu/Kernels.h); places within documents are found by
+// `document_places`, but for orders per document. Elsewhere the host has what
+// they move. Where that keeps the device's order, as NCCL does, they have begun
+// when they return, as kernels have: what goes wrong with one is this context's
+// failure once somebody waits for the device, or as soon as a rank fails or the
 // deadline has passed.
 //
 //===----------------------------------------------------------------------===//

@@ -28,7 +28,7 @@ Error cp::runtime::gatherLists(DeviceQueue &device, const Descriptor &call,
   int64_t bytes = numBytes(own);
   char *memory = device.termMemory(count * bytes);
   lists.data = memory;
-  if (!memory)
+  if (bytes && !memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no " + std::to_string(count * bytes) +
                        " bytes left on the device to compare documents; use "
@@ -41,10 +41,10 @@ namespace {
 /// what a device has.
 class ListsOfRanks {
 public:
-  Error read(Context &context, const Descriptor &call, size_t index,
-             const List<Taken> &all) {
+  Error read(Context &context, const Descriptor &call, Exchange &exchange,
+             size_t index, const List<Taken> &all) {
     if (DeviceQueue *device = context.deviceOfCall())
-      return bring(*device, call, index, all);
+      return bring(*device, call, exchange, index, all);
     for (const Taken &each : all)
       rows.push_back(each.views[0].buffer);
     return std::nullopt;
@@ -52,10 +52,14 @@ public:
   const Buffer &of(int64_t rank) const { return rows[size_t(rank)]; }
 
 private:
-  Error bring(DeviceQueue &device, const Descriptor &call, size_t index,
-              const List<Taken> &all) {
+  Error bring(DeviceQueue &device, const Descriptor &call, Exchange &exchange,
+              size_t index, const List<Taken> &all) {
     ListsOfAll lists = {};
     if (Error failure = gatherLists(device, call, index, all, lists))
+      return failure;
+    // The device may wait for peers that never come. Who waits for it waits for
+    // the messages of rounds that are over first, with the deadline.
+    if (Error failure = exchange.nextRound({}))
       return failure;
     strides = {lists.strides[1], lists.strides[2]};
     const Buffer &own = call.allBuffers()[index];
@@ -86,7 +90,7 @@ Error cp::runtime::expectSameDocuments(Context &context, const Descriptor &call,
     return failure;
   ListsOfRanks lists;
   if (Error failure =
-          exchange.told(lists.read(context, call, round.lists, all)))
+          exchange.told(lists.read(context, call, exchange, round.lists, all)))
     return failure;
   for (int64_t peer = 1; peer < group.size; ++peer)
     if (std::optional<int64_t> row =

@@ -90,16 +90,17 @@ static Error findAlike(Context &context, const Descriptor &call,
                           : std::nullopt;
 }
 
-/// Of the rows that this rank has, which are the same in every step.
+/// Of the rows that this rank has, which are the same in every step; the kernel
+/// takes none for all.
 static Error runKernel(DeviceQueue &device, const Descriptor &call,
                        const Positions &positions, const Group &alike,
                        const ListsOfAll &lists) {
   static constexpr int64_t dense[] = {1};
   const Buffer &out = call.out(0);
-  const std::vector<int64_t> &rows = positions.ownRows();
   Buffer ins[] = {lists.buffer(),
                   {nullptr, DType::Absent, 0, nullptr, nullptr}};
-  if (!rows.empty()) {
+  if (positions.group->size > 1 && out.sizes[1] > 0) {
+    const std::vector<int64_t> &rows = positions.ownRows();
     Error failure;
     void *there = device.constant(
         rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure);
@@ -142,6 +143,15 @@ static Error findOnDevice(Context &context, DeviceQueue &device,
 
 Error cp::runtime::operations::documentPositions(Context &context,
                                                  const Descriptor &call) {
+  const Buffer &lists = call.in(0), &out = call.out(0);
+  bool areRows = lists.rank == 2 && out.rank == 2;
+  List<int64_t> sizes = {lists.rank ? lists.sizes[0] : 0,
+                         areRows ? lists.sizes[1] : 0};
+  if (Error failure = call.expectType(0, DType::I32, sizes))
+    return failure;
+  sizes[1] = areRows ? out.sizes[1] : 0;
+  if (Error failure = call.expectType(1, DType::I64, sizes))
+    return failure;
   if (DeviceQueue *device = context.deviceOfCall())
     return findOnDevice(context, *device, call);
   BatchPositions positions = {};
@@ -158,7 +168,6 @@ Error cp::runtime::operations::documentPositions(Context &context,
   if (Error failure =
           expectSameDocuments(context, call, exchange, *alike, documents))
     return failure;
-  const Buffer &lists = call.in(0), &out = call.out(0);
   for (int64_t row = 0; row < out.sizes[0]; ++row)
     writePlaces(out, row, documentsOf(lists, row), positions.own(row));
   return std::nullopt;
