@@ -77,7 +77,9 @@ static Error readPositions(Context &context, const Descriptor &call,
           findPositions(context, call, "", cut, out.sizes[1], positions))
     return failure;
   read = {positions->group, positions, /*isOfEach=*/false};
-  return checkDocuments(call, lists, positions->whole);
+  // A device looks at the lists itself.
+  return context.deviceOfCall() ? std::nullopt
+                                : checkDocuments(call, lists, positions->whole);
 }
 
 /// The ranks that have the same documents: those of the sequence, unless the
@@ -115,30 +117,16 @@ static Error runKernel(DeviceQueue &device, const Descriptor &call,
 
 /// By a kernel, which notes what is wrong with the lists; the host waits for
 /// nothing.
-static Error findOnDevice(Context &context, DeviceQueue &device,
-                          const Descriptor &call) {
-  DocumentPositionsAttributes attrs(call);
-  const Buffer &out = call.out(0);
-  const Positions *positions = nullptr;
-  if (Error failure =
-          findPositions(context, call, "", {attrs.axes, attrs.orders},
-                        out.sizes[1], positions))
-    return failure;
-  const Group *alike = nullptr;
-  if (Error failure = findAlike(context, call, *positions->group, alike))
-    return failure;
-  DocumentMoves documents = {0};
-  Exchange exchange(context, call, *alike);
-  exchange.countMoves(false);
-  if (Error failure = exchange.enter(documents))
-    return failure;
+static Error findOnDevice(DeviceQueue &device, const Descriptor &call,
+                          const Positions &positions, const Group &alike,
+                          Exchange &exchange) {
   List<Taken> all;
   if (Error failure = exchange.takeAll(all))
     return failure;
   ListsOfAll lists = {};
-  if (Error failure = exchange.told(gatherLists(device, call, 0, all, lists)))
+  if (Error failure = gatherLists(device, call, 0, all, lists))
     return failure;
-  return exchange.told(runKernel(device, call, *positions, *alike, lists));
+  return runKernel(device, call, positions, alike, lists);
 }
 
 Error cp::runtime::operations::documentPositions(Context &context,
@@ -152,8 +140,6 @@ Error cp::runtime::operations::documentPositions(Context &context,
   sizes[1] = areRows ? out.sizes[1] : 0;
   if (Error failure = call.expectType(1, DType::I64, sizes))
     return failure;
-  if (DeviceQueue *device = context.deviceOfCall())
-    return findOnDevice(context, *device, call);
   BatchPositions positions = {};
   if (Error failure = readPositions(context, call, positions))
     return failure;
@@ -165,6 +151,9 @@ Error cp::runtime::operations::documentPositions(Context &context,
   exchange.countMoves(false);
   if (Error failure = exchange.enter(documents))
     return failure;
+  if (DeviceQueue *device = context.deviceOfCall())
+    return exchange.told(
+        findOnDevice(*device, call, *positions.rows, *alike, exchange));
   if (Error failure =
           expectSameDocuments(context, call, exchange, *alike, documents))
     return failure;
